@@ -1,0 +1,1 @@
+//! Tiki: GPU kernels in Rust whose body says where every byte goes.

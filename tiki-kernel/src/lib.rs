@@ -1,0 +1,1 @@
+//! The compiler of Tiki: from syntax tree to PTX.

@@ -1,0 +1,1 @@
+//! Devices, tensors and launches of Tiki: NVIDIA GPU and CPU virtual machine.

@@ -1,0 +1,1 @@
+//! The layout algebra of Tiki: functions from coordinates to offsets.
