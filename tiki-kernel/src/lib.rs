@@ -1,1 +1,14 @@
-//! The compiler of Tiki: from syntax tree to PTX.
+//! The compiler of Tiki: pure, without input or output, without a clock, without tokens.
+//!
+//! ```text
+//! ast --check--> ir --schedule--> ir --lower--> ptx::Module --simplify--> --print--> PTX text
+//!                        `---- budget looks at ir and ptx ----'
+//! ```
+//!
+//! The same input gives the same bytes.
+
+#![forbid(unsafe_code)]
+
+pub mod artifact;
+pub mod dtype;
+pub mod target;

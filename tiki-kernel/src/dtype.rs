@@ -1,0 +1,150 @@
+//! Element types: one row each.
+//!
+//! A row says what a type is called in a kernel, how wide it is in memory, which PTX type names its
+//! bits and how it takes part in arithmetic. Everything that depends on an element type (tensor
+//! checks, conversions, vector widths, the machine's buffers) reads the row.
+
+use std::fmt;
+
+/// How values of a type behave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// IEEE-like floating point.
+    Float,
+    /// Two's complement.
+    Signed,
+    /// Unsigned integer.
+    Unsigned,
+    /// True or false; a byte in memory, a predicate in a register.
+    Bool,
+}
+
+/// One element type.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub struct Row {
+    /// Name in a kernel and in Rust.
+    pub name: &'static str,
+    /// Bytes of one element in memory.
+    pub bytes: u32,
+    /// Behaviour.
+    pub class: Class,
+    /// PTX type of arithmetic on it (`f32`, `s32`, `bf16`...).
+    pub ptx: &'static str,
+    /// PTX bit type of its storage (`b16`...).
+    pub bits: &'static str,
+    /// Explicit significand bits (floats), else 0.
+    pub significand: u32,
+    /// The type sums and products of it accumulate in unless the author says otherwise.
+    pub accumulate: usize,
+    /// The kernel language computes with it directly; otherwise it is only stored and converted.
+    pub arithmetic: bool,
+}
+
+macro_rules! dtypes {
+    ($($konst:ident = $name:literal, $bytes:literal, $class:ident, $ptx:literal, $bits:literal, $sig:literal, $acc:ident, $arith:literal;)*) => {
+        #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
+        #[derive(Clone, Copy)]
+        enum Index { $($konst),* }
+        /// All element types.
+        pub static ROWS: &[Row] = &[$(Row {
+            name: $name, bytes: $bytes, class: Class::$class, ptx: $ptx, bits: $bits,
+            significand: $sig, accumulate: Index::$acc as usize, arithmetic: $arith,
+        }),*];
+        impl DType { $(
+            #[doc = concat!("`", $name, "`")]
+            pub const $konst: DType = DType(Index::$konst as u8);
+        )* }
+    };
+}
+
+/// An element type: a row of [`ROWS`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct DType(u8);
+
+dtypes! {
+    F32  = "f32",  4, Float,    "f32",  "b32", 23, F32, true;
+    F16  = "f16",  2, Float,    "f16",  "b16", 10, F32, true;
+    BF16 = "bf16", 2, Float,    "bf16", "b16",  7, F32, true;
+    F64  = "f64",  8, Float,    "f64",  "b64", 52, F64, true;
+    I32  = "i32",  4, Signed,   "s32",  "b32",  0, I32, true;
+    U32  = "u32",  4, Unsigned, "u32",  "b32",  0, U32, true;
+    I64  = "i64",  8, Signed,   "s64",  "b64",  0, I64, true;
+    U64  = "u64",  8, Unsigned, "u64",  "b64",  0, U64, true;
+    BOOL = "bool", 1, Bool,     "pred", "b8",   0, U32, true;
+    I8   = "i8",   1, Signed,   "s8",   "b8",   0, I32, false;
+    U8   = "u8",   1, Unsigned, "u8",   "b8",   0, U32, false;
+    I16  = "i16",  2, Signed,   "s16",  "b16",  0, I32, false;
+    U16  = "u16",  2, Unsigned, "u16",  "b16",  0, U32, false;
+    TF32 = "tf32", 4, Float,    "tf32", "b32", 10, F32, false;
+    E4M3 = "e4m3", 1, Float,    "e4m3", "b8",   3, F32, false;
+    E5M2 = "e5m2", 1, Float,    "e5m2", "b8",   2, F32, false;
+}
+
+impl DType {
+    /// Its row.
+    #[must_use]
+    pub fn row(self) -> &'static Row {
+        &ROWS[self.0 as usize]
+    }
+    /// Name in a kernel.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.row().name
+    }
+    /// Bytes of one element.
+    #[must_use]
+    pub fn bytes(self) -> u32 {
+        self.row().bytes
+    }
+    /// Whether it is a floating-point type.
+    #[must_use]
+    pub fn is_float(self) -> bool {
+        self.row().class == Class::Float
+    }
+    /// Whether it is an integer type.
+    #[must_use]
+    pub fn is_int(self) -> bool {
+        matches!(self.row().class, Class::Signed | Class::Unsigned)
+    }
+    /// The type its sums accumulate in.
+    #[must_use]
+    pub fn accumulator(self) -> DType {
+        DType(self.row().accumulate as u8)
+    }
+    /// The type of this name.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<DType> {
+        ROWS.iter()
+            .position(|r| r.name == name)
+            .map(|i| DType(i as u8))
+    }
+    /// All types.
+    pub fn all() -> impl Iterator<Item = DType> {
+        (0..ROWS.len()).map(|i| DType(i as u8))
+    }
+}
+
+impl fmt::Display for DType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl fmt::Debug for DType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_found() {
+        for t in DType::all() {
+            assert_eq!(DType::by_name(t.name()), Some(t));
+            assert!(t.accumulator().bytes() >= t.bytes().min(4));
+        }
+    }
+}
