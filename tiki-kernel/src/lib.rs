@@ -10,5 +10,8 @@
 #![forbid(unsafe_code)]
 
 pub mod artifact;
+pub mod ast;
+pub mod compile;
+pub mod diag;
 pub mod dtype;
 pub mod target;
