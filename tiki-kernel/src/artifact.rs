@@ -35,6 +35,10 @@ pub struct Artifact {
     pub hidden: &'static [Hidden],
     /// What it uses, as bounded at build time.
     pub usage: Usage,
+    /// The author forbade spills: the launcher refuses the kernel if the driver reports local memory.
+    pub deny_spills: bool,
+    /// It waits for its predecessor itself, so it may start while that one still runs.
+    pub dependent_launch: bool,
     /// The report of what the compiler chose and why, as text.
     pub report: &'static str,
     /// File and line of the kernel.
