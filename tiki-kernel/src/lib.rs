@@ -14,4 +14,5 @@ pub mod ast;
 pub mod compile;
 pub mod diag;
 pub mod dtype;
+pub mod ir;
 pub mod target;
