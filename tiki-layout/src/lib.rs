@@ -1,1 +1,3 @@
 //! The layout algebra of Tiki: functions from coordinates to offsets.
+
+pub mod sym;

@@ -1,0 +1,301 @@
+//! The store of what is known about run-time values.
+//!
+//! Invariant: the definitions are acyclic (the right side of one holds only variables that were free when it was
+//! made), every relation `p <= 0` is in normal form, and `bounds` follows from the relations. A fact that fails leaves
+//! the store as it was.
+
+use super::bounds::Bounds;
+use super::poly::{Atom, Poly};
+use super::{Answer, Expr, Precondition, Predicate, SymError, Symbol};
+
+/// An integer variable: a symbol, or one that a fact introduced (a multiple of 64 is 64 times a fresh variable).
+#[derive(Clone, Debug)]
+struct Variable {
+    name: String,
+    definition: Option<Poly>,
+}
+
+/// Named run-time values and the facts about them.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    variables: Vec<Variable>,
+    symbols: Vec<u32>,
+    relations: Vec<Poly>,
+    bounds: Bounds,
+}
+
+impl Facts {
+    /// An empty store.
+    pub fn new() -> Facts {
+        Facts::default()
+    }
+
+    /// Adds a run-time value about which nothing is known, not even its sign.
+    pub fn symbol(&mut self, name: &str) -> Symbol {
+        let variable = self.fresh(name.to_owned());
+        self.symbols.push(variable);
+        Symbol((self.symbols.len() - 1) as u32)
+    }
+
+    /// Adds an extent: a value of at least 0.
+    pub fn extent(&mut self, name: &str) -> Symbol {
+        let symbol = self.symbol(name);
+        self.relations.push(Poly {
+            terms: [(vec![Atom::Var(self.symbols[symbol.0 as usize])], -1)].into(),
+        });
+        self.bounds = Bounds::of(&self.relations);
+        symbol
+    }
+
+    /// The name that a symbol was given.
+    pub fn name(&self, symbol: Symbol) -> Result<&str, SymError> {
+        self.variable(symbol)
+            .map(|v| self.variables[v as usize].name.as_str())
+    }
+
+    /// Takes a statement as true. Fails, and changes nothing, if it contradicts what is there.
+    pub fn assume(&mut self, fact: &Predicate) -> Result<(), SymError> {
+        let mut next = self.clone();
+        let taken = next.take(fact).and_then(|()| next.settle());
+        match taken {
+            Ok(true) => {
+                *self = next;
+                Ok(())
+            }
+            Ok(false) => Err(SymError::Contradiction {
+                fact: self.show_predicate(fact),
+            }),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Assumes `left <= right`.
+    pub fn assume_le(
+        &mut self,
+        left: impl Into<Expr>,
+        right: impl Into<Expr>,
+    ) -> Result<(), SymError> {
+        self.assume(&Predicate::Le(left.into(), right.into()))
+    }
+
+    /// Assumes `left < right`.
+    pub fn assume_lt(
+        &mut self,
+        left: impl Into<Expr>,
+        right: impl Into<Expr>,
+    ) -> Result<(), SymError> {
+        self.assume(&Predicate::Lt(left.into(), right.into()))
+    }
+
+    /// Assumes `left == right`.
+    pub fn assume_eq(
+        &mut self,
+        left: impl Into<Expr>,
+        right: impl Into<Expr>,
+    ) -> Result<(), SymError> {
+        self.assume(&Predicate::Eq(left.into(), right.into()))
+    }
+
+    /// Assumes that `divisor` divides the term.
+    pub fn assume_divides(&mut self, term: impl Into<Expr>, divisor: u64) -> Result<(), SymError> {
+        self.assume(&Predicate::Divides(term.into(), divisor))
+    }
+
+    /// Assumes `low <= term <= high`.
+    pub fn assume_range(
+        &mut self,
+        term: impl Into<Expr>,
+        low: impl Into<Expr>,
+        high: impl Into<Expr>,
+    ) -> Result<(), SymError> {
+        let term = term.into();
+        self.assume_le(low, term.clone())?;
+        self.assume_le(term, high)
+    }
+
+    /// The state of a condition that must hold.
+    pub fn require(&self, condition: &Predicate) -> Precondition {
+        self.ask(condition).into()
+    }
+
+    /// Whether `divisor` divides the term.
+    pub fn divides(&self, term: impl Into<Expr>, divisor: u64) -> Answer {
+        self.ask(&Predicate::Divides(term.into(), divisor))
+    }
+
+    /// Whether `left <= right`.
+    pub fn le(&self, left: impl Into<Expr>, right: impl Into<Expr>) -> Answer {
+        self.ask(&Predicate::Le(left.into(), right.into()))
+    }
+
+    /// Whether `left < right`.
+    pub fn lt(&self, left: impl Into<Expr>, right: impl Into<Expr>) -> Answer {
+        self.ask(&Predicate::Lt(left.into(), right.into()))
+    }
+
+    /// Whether `left == right`.
+    pub fn eq(&self, left: impl Into<Expr>, right: impl Into<Expr>) -> Answer {
+        self.ask(&Predicate::Eq(left.into(), right.into()))
+    }
+
+    /// Whether the term fits 32 bits unsigned.
+    pub fn fits_u32(&self, term: impl Into<Expr>) -> Answer {
+        self.ask(&Predicate::FitsU32(term.into()))
+    }
+
+    pub(super) fn variable(&self, symbol: Symbol) -> Result<u32, SymError> {
+        let index = symbol.0 as usize;
+        self.symbols
+            .get(index)
+            .copied()
+            .ok_or(SymError::UnknownSymbol {
+                index,
+                known: self.symbols.len(),
+            })
+    }
+
+    pub(super) fn definition(&self, variable: u32) -> Option<&Poly> {
+        self.variables
+            .get(variable as usize)
+            .and_then(|v| v.definition.as_ref())
+    }
+
+    pub(super) fn relations(&self) -> &[Poly] {
+        &self.relations
+    }
+
+    pub(super) fn bounds(&self) -> &Bounds {
+        &self.bounds
+    }
+
+    /// Adds `p <= 0` for one case of a proof. `false`: the case cannot happen.
+    pub(super) fn narrow(&mut self, p: Poly) -> Result<bool, SymError> {
+        self.relations.push(p);
+        self.settle()
+    }
+
+    fn fresh(&mut self, name: String) -> u32 {
+        self.variables.push(Variable {
+            name,
+            definition: None,
+        });
+        (self.variables.len() - 1) as u32
+    }
+
+    fn take(&mut self, fact: &Predicate) -> Result<(), SymError> {
+        let difference = |s: &Facts, a: &Expr, b: &Expr| s.normal(a)?.sub(&s.normal(b)?);
+        match fact {
+            Predicate::Le(a, b) => {
+                let p = difference(self, a, b)?;
+                self.relations.push(p);
+            }
+            Predicate::Lt(a, b) => {
+                let p = difference(self, a, b)?.plus(1)?;
+                self.relations.push(p);
+            }
+            Predicate::Eq(a, b) => {
+                let p = difference(self, a, b)?;
+                self.equate(p)?;
+            }
+            Predicate::Divides(e, k) => {
+                let p = self.normal(e)?;
+                if *k == 0 {
+                    self.equate(p)?;
+                } else if *k > 1 {
+                    let multiple = self.fresh(format!("({})/{k}", self.show(e)));
+                    let p = p.sub(&Poly::var(multiple).scale(i128::from(*k))?)?;
+                    self.equate(p)?;
+                }
+            }
+            Predicate::FitsU32(e) => {
+                let p = self.normal(e)?;
+                self.relations.push(p.scale(-1)?);
+                self.relations.push(p.plus(-i128::from(u32::MAX))?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes `p = 0`: solves it for a variable that occurs once and with coefficient 1 or -1. If there is none, the
+    /// variable with the smallest coefficient `c` is replaced by `t - sum(floor(c_j/c) * m_j)` for a fresh `t`,
+    /// which leaves only remainders below `|c|` beside `c*t`: Euclid's algorithm on the coefficients.
+    fn equate(&mut self, mut p: Poly) -> Result<(), SymError> {
+        let mut last = None;
+        loop {
+            let content = i128::try_from(p.content()).map_err(|_| SymError::Overflow)?;
+            if content == 0 || p.offset() % content != 0 {
+                // A constant that is not 0, or no integer solution: keep the impossible relation 1 <= 0 for
+                // `settle` to find.
+                if !p.terms.is_empty() {
+                    self.relations.push(Poly::constant(1));
+                }
+                return Ok(());
+            }
+            p = p.split_by(content).0;
+            let found = solvable(&p).min_by_key(|(_, c)| c.unsigned_abs());
+            let Some((v, c)) =
+                found.filter(|(_, c)| last.is_none_or(|l: u128| c.unsigned_abs() < l))
+            else {
+                self.relations.push(p.scale(-1)?);
+                self.relations.push(p);
+                return Ok(());
+            };
+            let rest = p.sub(&Poly::var(v).scale(c)?)?;
+            if c.unsigned_abs() == 1 {
+                self.variables[v as usize].definition = Some(rest.scale(-c)?);
+                return Ok(());
+            }
+            let size = i128::try_from(c.unsigned_abs()).map_err(|_| SymError::Overflow)?;
+            let (whole, left) = rest.split_by(size);
+            let name = format!("{}'", self.variables[v as usize].name);
+            let t = self.fresh(name);
+            self.variables[v as usize].definition =
+                Some(Poly::var(t).sub(&whole.scale(c.signum())?)?);
+            p = Poly::var(t).scale(c)?.add(&left)?;
+            last = Some(c.unsigned_abs());
+        }
+    }
+
+    /// Restores the invariant. `false`: the facts have no common assignment.
+    fn settle(&mut self) -> Result<bool, SymError> {
+        // Without bounds and without fuel: a relation must not be simplified by itself, or it would be lost.
+        self.bounds = Bounds::default();
+        let mut relations: Vec<Poly> = Vec::with_capacity(self.relations.len());
+        for p in &self.relations {
+            let p = self.resolve(p, 0)?;
+            match p.as_constant() {
+                Some(k) if k > 0 => return Ok(false),
+                Some(_) => {}
+                None if relations.contains(&p) => {}
+                None => relations.push(p),
+            }
+        }
+        self.bounds = Bounds::of(&relations);
+        self.relations = relations;
+        Ok(!self.bounds.contradictory() && !self.contradictory())
+    }
+}
+
+/// Variables that stand alone in one term of `p` and occur nowhere else in it.
+fn solvable(p: &Poly) -> impl Iterator<Item = (u32, i128)> {
+    p.variable_terms().filter_map(|(m, c)| match m.as_slice() {
+        [Atom::Var(v)] => {
+            let elsewhere = p
+                .terms
+                .keys()
+                .any(|other| other != m && mentions(other, *v));
+            (!elsewhere).then_some((*v, c))
+        }
+        _ => None,
+    })
+}
+
+/// Whether a variable occurs among the atoms, at any depth.
+pub(super) fn mentions(m: &[Atom], v: u32) -> bool {
+    let inside = |p: &Poly| p.terms.keys().any(|m| mentions(m, v));
+    m.iter().any(|atom| match atom {
+        Atom::Var(w) => *w == v,
+        Atom::Floor(p, _) => inside(p),
+        Atom::Quotient(a, b) | Atom::Min(a, b) | Atom::Max(a, b) => inside(a) || inside(b),
+    })
+}
