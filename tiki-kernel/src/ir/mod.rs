@@ -93,6 +93,9 @@ pub struct Param {
     pub name: String,
     /// Kind; a tensor's `align` is what the accesses need and grows while they are checked.
     pub kind: ParamKind,
+    /// A tensor's extents as far as facts checked at launch fix them, one entry an axis (empty: none).
+    /// Strides of a tensor without gaps follow from them and become immediates.
+    pub extents: Vec<Option<u32>>,
     /// Where.
     pub span: Span,
 }
