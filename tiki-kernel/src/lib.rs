@@ -15,4 +15,5 @@ pub mod compile;
 pub mod diag;
 pub mod dtype;
 pub mod ir;
+pub mod ops;
 pub mod target;
