@@ -1,3 +1,29 @@
 //! The layout algebra of Tiki: functions from coordinates to offsets.
+//!
+//! # Notation
+//!
+//! `(4,(2,3)):(1,(4,8))` is a shape and a stride, nested alike.
+#![forbid(unsafe_code)]
 
+mod algebra;
+mod arithmetic;
+mod composed;
+pub mod coord;
+mod error;
+mod inline;
+mod layout;
+mod swizzle;
 pub mod sym;
+mod text;
+mod tiler;
+mod tuple;
+
+pub use algebra::ENUMERATION_LIMIT;
+pub use arithmetic::Order;
+pub use composed::Composed;
+pub use coord::Coord;
+pub use error::{Error, Result};
+pub use layout::{Layout, Offsets};
+pub use swizzle::{ByteSwizzle, Swizzle};
+pub use tiler::Tiler;
+pub use tuple::Tuple;

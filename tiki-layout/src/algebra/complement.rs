@@ -1,0 +1,112 @@
+//! Complement: the offsets that a layout leaves out.
+//!
+//! ```text
+//!     A = 4:2       offsets 0 . 2 . 4 . 6 .
+//!     R = 2:1       (A,R) covers 0..8 once
+//! ```
+//!
+//! Laws, for the complement `R` of `A` up to `M`: `R` increases; apart from 0 it shares no offset with `A`; and
+//! `(A,R)` reaches at least `size(M)`. `A` must be injective once its broadcast modes are dropped, and its modes must not
+//! interleave: each stride at least as large as what the smaller modes span.
+
+use super::coalesce::coalesce_flat;
+use crate::error::{Error, Result, div_up, mul};
+use crate::inline::{Mode, Modes};
+use crate::{Layout, Tuple};
+
+const OP: &str = "complement";
+
+/// The filtered modes of `layout` in order of stride; refuses empty and backward ones.
+pub(crate) fn sorted_modes(op: &'static str, layout: &Layout) -> Result<Modes> {
+    if layout.is_empty() {
+        return Err(Error::Empty {
+            op,
+            shape: layout.shape().clone(),
+        });
+    }
+    let live: Modes = layout
+        .flat()
+        .iter()
+        .copied()
+        .filter(|mode| mode.extent > 1 && mode.stride != 0)
+        .collect();
+    let mut modes = coalesce_flat(&live)?;
+    if let Some(mode) = modes.iter().find(|mode| mode.stride < 0) {
+        return Err(Error::NegativeStride {
+            op,
+            extent: mode.extent,
+            stride: mode.stride,
+        });
+    }
+    modes.sort_by_key(|mode| mode.stride);
+    Ok(modes)
+}
+
+impl Layout {
+    /// The complement within this layout's own reach.
+    ///
+    /// ```
+    /// # use tiki_layout::Layout;
+    /// assert_eq!(Layout::parse("4:2").unwrap().complement().unwrap().to_string(), "2:1");
+    /// ```
+    pub fn complement(&self) -> Result<Layout> {
+        self.complement_in(self.filter()?.cosize())
+    }
+
+    /// The complement up to `bound`: an integer, or a shape each mode of which is rounded up on its own.
+    ///
+    /// ```
+    /// # use tiki_layout::Layout;
+    /// let tile = Layout::parse("(2,2):(1,6)").unwrap();
+    /// assert_eq!(tile.complement_in(24).unwrap().to_string(), "(3,2):(2,12)");
+    /// ```
+    pub fn complement_in(&self, bound: impl Into<Tuple>) -> Result<Layout> {
+        let bound = bound.into();
+        let modes = sorted_modes(OP, self)?;
+        let mut out = Modes::new();
+        let mut below = 1;
+        for mode in modes.iter() {
+            if mode.stride < below {
+                return Err(Error::Overlap {
+                    op: OP,
+                    extent: mode.extent,
+                    stride: mode.stride,
+                    below,
+                });
+            }
+            out.push(Mode {
+                extent: mode.stride / below,
+                stride: below,
+            });
+            below = mul(OP, mode.stride, mode.extent)?;
+        }
+        let rest = match &bound {
+            Tuple::Int(bound) => div_up(*bound, below),
+            bound => bound.ceil_div(&Tuple::Int(below))?.product()?,
+        };
+        if rest < 0 {
+            return Err(Error::NegativeExtent {
+                op: OP,
+                extent: rest,
+            });
+        }
+        out.push(Mode {
+            extent: rest,
+            stride: below,
+        });
+        let result = Layout::from_flat(&coalesce_flat(&out)?)?;
+        // A bound given as a shape can be rounded up in too few modes.
+        if !bound.is_int() {
+            let (want, got) = (bound.product()?, Layout::concat([self, &result])?.cosize());
+            if got < want {
+                return Err(Error::NotRepresentable {
+                    op: OP,
+                    index: got,
+                    got,
+                    want,
+                });
+            }
+        }
+        Ok(result)
+    }
+}

@@ -1,0 +1,414 @@
+//! [`Layout`]: a shape and a stride nested alike, read as a function from coordinates to offsets.
+//!
+//! ```text
+//!     (4,8):(8,1)          coordinate (i,j) -> 8*i + j        row-major
+//!     ((2,2),8):((1,16),2) coordinate ((a,b),j) -> a + 16*b + 2*j
+//! ```
+//!
+//! Invariants, held by every constructor: shape and stride are congruent, extents are not negative, and the size and the
+//! largest distance between two offsets fit in `i64`, so that evaluation inside the domain cannot overflow. An extent of
+//! zero makes the layout empty: size 0, cosize 0, no offset.
+
+use crate::Tuple;
+use crate::coord::{Coord, coord_to_offset, split};
+use crate::error::{Error, Result, abs, add, mul};
+use crate::inline::{Mode, Modes};
+
+/// A function from coordinates to offsets: `shape:stride`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Layout {
+    shape: Tuple,
+    stride: Tuple,
+}
+
+impl From<&Layout> for Layout {
+    fn from(layout: &Layout) -> Self {
+        layout.clone()
+    }
+}
+
+impl Layout {
+    /// `shape:stride`; the two must be nested alike.
+    pub fn new(shape: impl Into<Tuple>, stride: impl Into<Tuple>) -> Result<Self> {
+        let (shape, stride) = (shape.into(), stride.into());
+        if !shape.is_congruent(&stride) {
+            return Err(Error::Incongruent {
+                op: "layout",
+                left: shape,
+                right: stride,
+            });
+        }
+        Layout { shape, stride }.checked()
+    }
+
+    /// Checks the numbers; the profiles are known to agree.
+    fn checked(self) -> Result<Self> {
+        const OP: &str = "layout";
+        let modes = self.flat();
+        if let Some(mode) = modes.iter().find(|mode| mode.extent < 0) {
+            return Err(Error::NegativeExtent {
+                op: OP,
+                extent: mode.extent,
+            });
+        }
+        if modes.iter().any(|mode| mode.extent == 0) {
+            return Ok(self);
+        }
+        let (mut size, mut reach) = (1, 0);
+        for mode in modes.iter() {
+            size = mul(OP, size, mode.extent)?;
+            if mode.extent > 1 {
+                reach = add(OP, reach, mul(OP, mode.extent - 1, abs(OP, mode.stride)?)?)?;
+            }
+        }
+        add(OP, reach, 1)?;
+        Ok(self)
+    }
+
+    /// The compact layout with the leftmost leaf fastest. A leaf of extent 1 has stride 0.
+    pub fn col_major(shape: impl Into<Tuple>) -> Result<Self> {
+        let shape = shape.into();
+        let mut step = 1;
+        let stride = shape.try_map(&mut |extent| take_step(&mut step, extent))?;
+        Layout { shape, stride }.checked()
+    }
+
+    /// The compact layout with the rightmost leaf fastest. A leaf of extent 1 has stride 0.
+    pub fn row_major(shape: impl Into<Tuple>) -> Result<Self> {
+        let shape = shape.into();
+        let mut step = 1;
+        let leaves = shape.leaves();
+        let mut strides = leaves
+            .iter()
+            .rev()
+            .map(|extent| take_step(&mut step, *extent))
+            .collect::<Result<Vec<i64>>>()?;
+        let stride = shape.map(&mut |_| strides.pop().unwrap_or_default());
+        Layout { shape, stride }.checked()
+    }
+
+    /// Puts layouts side by side: each becomes one mode.
+    pub fn concat<'a>(layouts: impl IntoIterator<Item = &'a Layout>) -> Result<Self> {
+        let (shapes, strides) = layouts
+            .into_iter()
+            .map(|layout| (layout.shape.clone(), layout.stride.clone()))
+            .unzip();
+        Layout {
+            shape: Tuple::Tuple(shapes),
+            stride: Tuple::Tuple(strides),
+        }
+        .checked()
+    }
+
+    /// The layout whose modes are the leaves of `modes`, or a single integer mode.
+    pub(crate) fn from_flat(modes: &[Mode]) -> Result<Self> {
+        match modes {
+            [] => Layout::new(1, 0),
+            [mode] => Layout::new(mode.extent, mode.stride),
+            _ => {
+                let shape = modes.iter().map(|mode| mode.extent).collect();
+                let stride = modes.iter().map(|mode| mode.stride).collect();
+                Layout { shape, stride }.checked()
+            }
+        }
+    }
+
+    /// Shape and stride are known to be congruent.
+    pub(crate) fn from_parts(shape: Tuple, stride: Tuple) -> Result<Self> {
+        debug_assert!(shape.is_congruent(&stride));
+        Layout { shape, stride }.checked()
+    }
+
+    /// The extents.
+    pub fn shape(&self) -> &Tuple {
+        &self.shape
+    }
+
+    /// The strides, nested like the shape.
+    pub fn stride(&self) -> &Tuple {
+        &self.stride
+    }
+
+    /// How many modes: 1 for an integer layout.
+    pub fn rank(&self) -> usize {
+        self.shape.rank()
+    }
+
+    /// How deep the modes nest: 0 for an integer layout.
+    pub fn depth(&self) -> usize {
+        self.shape.depth()
+    }
+
+    /// How many coordinates.
+    pub fn size(&self) -> i64 {
+        let leaves = self.shape.short_leaves();
+        if leaves.contains(&0) {
+            0
+        } else {
+            leaves.iter().product()
+        }
+    }
+
+    /// One more than the distance between the smallest and the largest offset; 0 if there is none.
+    pub fn cosize(&self) -> i64 {
+        if self.is_empty() {
+            return 0;
+        }
+        let live = |mode: &&Mode| mode.extent > 1;
+        1 + self
+            .flat()
+            .iter()
+            .filter(live)
+            .map(|mode| (mode.extent - 1) * mode.stride.abs())
+            .sum::<i64>()
+    }
+
+    /// Whether an extent is zero.
+    pub fn is_empty(&self) -> bool {
+        self.shape.short_leaves().contains(&0)
+    }
+
+    /// Mode `index` as a layout of its own.
+    pub fn mode(&self, index: usize) -> Result<Layout> {
+        match (self.shape.get(index), self.stride.get(index)) {
+            (Some(shape), Some(stride)) => Ok(Layout {
+                shape: shape.clone(),
+                stride: stride.clone(),
+            }),
+            _ => Err(Error::Mode {
+                op: "mode",
+                mode: index,
+                rank: self.rank(),
+            }),
+        }
+    }
+
+    /// Every mode as a layout of its own.
+    pub fn modes(&self) -> impl Iterator<Item = Layout> + '_ {
+        let pairs = self.shape.modes().iter().zip(self.stride.modes());
+        pairs.map(|(shape, stride)| Layout {
+            shape: shape.clone(),
+            stride: stride.clone(),
+        })
+    }
+
+    /// The leaves, leftmost (fastest) first, as (extent, stride).
+    pub fn leaves(&self) -> Vec<(i64, i64)> {
+        self.flat()
+            .iter()
+            .map(|mode| (mode.extent, mode.stride))
+            .collect()
+    }
+
+    pub(crate) fn flat(&self) -> Modes {
+        let mut modes = Modes::new();
+        collect(&self.shape, &self.stride, &mut modes);
+        modes
+    }
+
+    /// The offset of the 1-D index. Past the end the last leaf simply goes on.
+    pub fn at(&self, index: i64) -> Result<i64> {
+        at_flat(&self.flat(), index)
+    }
+
+    /// The offset of a coordinate: an integer, a flat tuple, a natural tuple, or any mix.
+    pub fn at_coord(&self, coord: impl Into<Tuple>) -> Result<i64> {
+        coord_to_offset(&coord.into(), &self.shape, &self.stride)
+    }
+
+    /// The offsets of all indices in order.
+    pub fn offsets(&self) -> Offsets {
+        let modes = self.flat();
+        let left = self.size();
+        Offsets {
+            at: modes.iter().map(|_| 0).collect(),
+            modes,
+            offset: 0,
+            left,
+        }
+    }
+
+    /// One more than the largest offset, and the smallest: `(min, max + 1)`; `(0, 0)` if empty.
+    pub fn span(&self) -> (i64, i64) {
+        if self.is_empty() {
+            return (0, 0);
+        }
+        let (mut low, mut high) = (0, 0);
+        for mode in self.flat().iter().filter(|mode| mode.extent > 1) {
+            let reach = (mode.extent - 1) * mode.stride;
+            if reach < 0 {
+                low += reach
+            } else {
+                high += reach
+            }
+        }
+        (low, high + 1)
+    }
+
+    /// Cuts the layout: entries over `_` are kept as modes, integers are fixed. Returns the rest and the offset of the cut.
+    pub fn slice(&self, coord: impl Into<Coord>) -> Result<(Layout, i64)> {
+        let coord = coord.into();
+        let offset = self.at_coord(coord.origin())?;
+        let shape = coord.slice(&self.shape)?;
+        Ok((
+            Layout {
+                shape,
+                stride: coord.slice(&self.stride)?,
+            }
+            .checked()?,
+            offset,
+        ))
+    }
+
+    /// The modes that stand over an integer of `coord`: the complement of [`slice`](Self::slice).
+    pub fn dice(&self, coord: impl Into<Coord>) -> Result<Layout> {
+        let coord = coord.into();
+        Layout {
+            shape: coord.dice(&self.shape)?,
+            stride: coord.dice(&self.stride)?,
+        }
+        .checked()
+    }
+
+    /// The offset of `coord`, and the layout that starts there (the same strides).
+    pub fn domain_offset(&self, coord: impl Into<Tuple>) -> Result<(Layout, i64)> {
+        Ok((self.clone(), self.at_coord(coord)?))
+    }
+
+    /// Whether no two indices share an offset.
+    pub fn is_injective(&self) -> Result<bool> {
+        let mut modes: Vec<Mode> = self
+            .flat()
+            .iter()
+            .copied()
+            .filter(|mode| mode.extent > 1)
+            .collect();
+        if self.is_empty() {
+            return Ok(true);
+        }
+        modes.sort_by_key(|mode| mode.stride.unsigned_abs());
+        let mut reach = 0;
+        if modes.iter().all(|mode| {
+            let clear = mode.stride.abs() > reach;
+            reach += (mode.extent - 1) * mode.stride.abs();
+            clear
+        }) {
+            return Ok(true);
+        }
+        if self.cosize() < self.size() {
+            return Ok(false);
+        }
+        if self.size() > crate::ENUMERATION_LIMIT {
+            return Err(Error::TooLarge {
+                op: "injectivity",
+                size: self.size(),
+                limit: crate::ENUMERATION_LIMIT,
+            });
+        }
+        let mut seen = std::collections::HashSet::new();
+        Ok(self.offsets().all(|offset| seen.insert(offset)))
+    }
+
+    /// The shape and stride of every size-1 leaf set to stride 0: equal functions on equal shapes compare equal.
+    pub fn normalized(&self) -> Layout {
+        let mut extents = self.shape.leaves().into_iter();
+        let stride = self
+            .stride
+            .map(&mut |stride| if extents.next() == Some(1) { 0 } else { stride });
+        Layout {
+            shape: self.shape.clone(),
+            stride,
+        }
+    }
+}
+
+/// The stride of the next leaf of a compact layout.
+fn take_step(step: &mut i64, extent: i64) -> Result<i64> {
+    if extent == 1 {
+        return Ok(0);
+    }
+    let stride = *step;
+    *step = mul("compact", *step, extent)?;
+    Ok(stride)
+}
+
+fn collect(shape: &Tuple, stride: &Tuple, out: &mut Modes) {
+    match (shape, stride) {
+        (Tuple::Int(extent), Tuple::Int(stride)) => out.push(Mode {
+            extent: *extent,
+            stride: *stride,
+        }),
+        (Tuple::Tuple(shapes), Tuple::Tuple(strides)) => {
+            shapes
+                .iter()
+                .zip(strides)
+                .for_each(|(shape, stride)| collect(shape, stride, out));
+        }
+        _ => {}
+    }
+}
+
+/// Evaluates a flat list of modes at a 1-D index; the last is not reduced.
+pub(crate) fn at_flat(modes: &[Mode], index: i64) -> Result<i64> {
+    const OP: &str = "evaluation";
+    let Some((last, front)) = modes.split_last() else {
+        return if index == 0 {
+            Ok(0)
+        } else {
+            Err(Error::Coordinate {
+                op: OP,
+                coordinate: index,
+                extent: 1,
+            })
+        };
+    };
+    let (mut rest, mut offset) = (index, 0);
+    for mode in front {
+        offset = add(
+            OP,
+            offset,
+            mul(OP, split(OP, &mut rest, mode.extent)?, mode.stride)?,
+        )?;
+    }
+    add(OP, offset, mul(OP, rest, last.stride)?)
+}
+
+/// Iterates over the offsets of a layout: an odometer, one addition per step.
+#[derive(Clone, Debug)]
+pub struct Offsets {
+    modes: Modes,
+    at: crate::inline::Inline<i64, 8>,
+    offset: i64,
+    left: i64,
+}
+
+impl Iterator for Offsets {
+    type Item = i64;
+
+    fn next(&mut self) -> Option<i64> {
+        if self.left == 0 {
+            return None;
+        }
+        let now = self.offset;
+        self.left -= 1;
+        if self.left > 0 {
+            for (mode, at) in self.modes.iter().zip(self.at.iter_mut()) {
+                if mode.extent == 1 {
+                    continue;
+                }
+                *at += 1;
+                if *at < mode.extent {
+                    self.offset += mode.stride;
+                    break;
+                }
+                self.offset -= (mode.extent - 1) * mode.stride;
+                *at = 0;
+            }
+        }
+        Some(now)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left as usize, Some(self.left as usize))
+    }
+}
