@@ -251,12 +251,15 @@ impl Layout {
         let runs = other.runs_of(&|offset| at_flat(&a, offset))?;
         match first_difference(&runs, want())? {
             None => Ok(runs),
-            Some((index, got, want)) => Err(Error::NotRepresentable {
-                op: OP,
-                index,
-                got,
-                want,
-            }),
+            Some(found) => {
+                let (index, got, want) = refusal.unwrap_or(found);
+                Err(Error::NotRepresentable {
+                    op: OP,
+                    index,
+                    got,
+                    want,
+                })
+            }
         }
     }
 
