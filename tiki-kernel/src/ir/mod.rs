@@ -21,8 +21,10 @@
 //! 6. Shared memory is written and read through [`SharedView`]s; statements take effect in order within
 //!    a thread, and between threads only across a [`StmtKind::Barrier`].
 
+pub mod build;
 pub mod dist;
 mod print;
+pub mod visit;
 
 pub use dist::{Dist, Mode};
 pub use print::print;
@@ -55,6 +57,8 @@ pub struct Kernel {
     pub cluster: u32,
     /// Registers a thread may use, if the author set a budget.
     pub registers: Option<u32>,
+    /// Shared bytes a block may use, if the author set a budget.
+    pub shared_budget: Option<u32>,
     /// Blocks that must be resident on an SM, if the author asked.
     pub blocks_per_sm: Option<u32>,
     /// Arguments in order.
@@ -111,6 +115,8 @@ pub struct Shared {
     pub bytes: u32,
     /// Alignment in bytes, a power of two.
     pub align: u32,
+    /// Stages it holds, so that a message can offer fewer; 1 if it is not staged.
+    pub stages: u32,
     /// In words, for messages: `2 stages x (128,64):(64,1) x 2 bytes`.
     pub detail: String,
     /// Where.
@@ -264,7 +270,7 @@ pub enum StmtKind {
         view: SharedView,
         /// A tensor of the view's shape.
         value: Value,
-        /// Elements an instruction; filled by the schedule.
+        /// Elements an instruction; 0 until the schedule chooses.
         vector: u32,
     },
     /// Stores one element to global memory (by each thread that gets here).
@@ -598,7 +604,7 @@ pub enum Op {
     LoadShared {
         /// What.
         view: SharedView,
-        /// Elements an instruction.
+        /// Elements an instruction; 0 until the schedule chooses.
         vector: u32,
     },
     /// A register tensor with this scalar everywhere.
