@@ -16,4 +16,6 @@ pub mod diag;
 pub mod dtype;
 pub mod ir;
 pub mod ops;
+pub mod isa;
+pub mod ptx;
 pub mod target;

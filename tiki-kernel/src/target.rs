@@ -59,6 +59,48 @@ pub struct Row {
     pub features: &'static [Feature],
 }
 
+/// An architecture as PTX text names it: any, not only the targets we emit for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Arch {
+    /// Compute capability.
+    pub capability: (u32, u32),
+    /// What the name ends with: nothing, or the letter of an architecture- or family-specific feature set.
+    pub suffix: Option<char>,
+}
+
+impl Arch {
+    /// The architecture of this name.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<Arch> {
+        let rest = name.strip_prefix("sm_")?;
+        let (digits, suffix) = match rest.strip_suffix(['a', 'f']) {
+            Some(d) => (d, rest.chars().last()),
+            None => (rest, None),
+        };
+        let n: u32 = digits.parse().ok().filter(|n| (10..=999).contains(n))?;
+        Some(Arch {
+            capability: (n / 10, n % 10),
+            suffix,
+        })
+    }
+    /// Whether code for it may use what exists since `capability`, `exact` meaning only there.
+    #[must_use]
+    pub fn has(self, capability: (u32, u32), exact: bool) -> bool {
+        if exact {
+            self.capability == capability && self.suffix.is_some()
+        } else {
+            self.capability >= capability
+        }
+    }
+}
+
+impl fmt::Display for Arch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "sm_{}{}", self.capability.0, self.capability.1)?;
+        self.suffix.map_or(Ok(()), |c| write!(f, "{c}"))
+    }
+}
+
 /// All targets, the default first.
 pub static ROWS: &[Row] = &[
     Row {
@@ -130,6 +172,14 @@ impl Target {
     #[must_use]
     pub fn name(self) -> &'static str {
         self.0.name
+    }
+    /// As PTX names it.
+    #[must_use]
+    pub fn arch(self) -> Arch {
+        Arch {
+            capability: self.0.capability,
+            suffix: self.0.exact.then_some('a'),
+        }
     }
     /// Whether it has a feature.
     #[must_use]

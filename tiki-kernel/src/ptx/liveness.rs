@@ -1,0 +1,202 @@
+//! Which registers hold a value that is still wanted, at every point of a function.
+//!
+//! Backward data flow to a fixed point, loops included. A write under a guard does not end a value's
+//! life before it: where the guard is false, the old value stays. Pressure counts 32-bit registers
+//! (a 64-bit one is two, a 16-bit one is one) and predicates apart; a value written but never read
+//! still takes its register at that point.
+
+use super::{Function, Reg, Stmt, verify::targets};
+use crate::isa::{Ty, effects::Flow};
+use std::collections::HashMap;
+
+/// Registers at one point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, PartialOrd, Ord)]
+pub struct Pressure {
+    /// 32-bit registers.
+    pub words: u32,
+    /// Predicates.
+    pub predicates: u32,
+}
+
+/// Liveness of a function.
+#[derive(Debug)]
+pub struct Liveness {
+    before: Vec<Set>,
+    after: Vec<Set>,
+    tys: Vec<Ty>,
+    at: Vec<Pressure>,
+}
+
+type Set = Vec<u64>;
+
+/// Of a statement: registers read, registers written, whether the writes are certain, and what follows.
+type Facts = (Vec<Reg>, Vec<Reg>, bool, Vec<usize>);
+
+/// 32-bit registers that a register of this type takes; predicates take none.
+#[must_use]
+pub fn words(t: Ty) -> u32 {
+    if t == Ty::Pred {
+        0
+    } else {
+        t.bits().div_ceil(32)
+    }
+}
+
+/// Registers an instruction reads and writes; guards and parts of addresses are read.
+#[must_use]
+pub fn reads_and_writes(inst: &super::Inst) -> (Vec<Reg>, Vec<Reg>) {
+    let (mut reads, mut writes) = (vec![], vec![]);
+    reads.extend(inst.guard.map(|g| g.reg));
+    for (o, pat) in inst.operands.iter().zip(&inst.op.row.form().pats) {
+        o.visit(&mut |r, in_address| {
+            if pat.read || in_address {
+                reads.push(r);
+            }
+            if pat.write && !in_address {
+                writes.push(r);
+            }
+        });
+    }
+    (reads, writes)
+}
+
+/// Finds it.
+#[must_use]
+pub fn run(f: &Function) -> Liveness {
+    let body: &[Stmt] = f.body.as_deref().unwrap_or(&[]);
+    let width = f.regs.len().div_ceil(64);
+    let places: HashMap<u32, usize> = body
+        .iter()
+        .enumerate()
+        .filter_map(|(i, s)| {
+            if let Stmt::Label(l) = s {
+                Some((l.0, i))
+            } else {
+                None
+            }
+        })
+        .collect();
+    let facts: Vec<Facts> = body
+        .iter()
+        .enumerate()
+        .map(|(i, s)| match s {
+            Stmt::Inst(inst) => {
+                let (reads, writes) = reads_and_writes(inst);
+                let mut next: Vec<usize> = targets(f, inst)
+                    .iter()
+                    .filter_map(|l| places.get(&l.0).copied())
+                    .collect();
+                let falls = matches!(inst.op.row.effects.flow, Flow::Next | Flow::Call)
+                    || inst.guard.is_some();
+                if falls {
+                    next.push(i + 1);
+                }
+                (reads, writes, inst.guard.is_none(), next)
+            }
+            _ => (vec![], vec![], true, vec![i + 1]),
+        })
+        .collect();
+    let mut before = vec![vec![0u64; width]; body.len() + 1];
+    let mut after = vec![vec![0u64; width]; body.len()];
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for i in (0..body.len()).rev() {
+            let (reads, writes, kills, next) = &facts[i];
+            let mut set = vec![0u64; width];
+            for n in next {
+                for (a, b) in set.iter_mut().zip(&before[*n]) {
+                    *a |= b;
+                }
+            }
+            after[i].clone_from(&set);
+            if *kills {
+                for r in writes {
+                    set[r.0 as usize / 64] &= !(1 << (r.0 % 64));
+                }
+            }
+            for r in reads {
+                set[r.0 as usize / 64] |= 1 << (r.0 % 64);
+            }
+            if set != before[i] {
+                before[i] = set;
+                changed = true;
+            }
+        }
+    }
+    let at = (0..body.len())
+        .map(|i| {
+            let mut out = after[i].clone();
+            for r in &facts[i].1 {
+                out[r.0 as usize / 64] |= 1 << (r.0 % 64);
+            }
+            let (a, b) = (pressure(&f.regs, &before[i]), pressure(&f.regs, &out));
+            Pressure {
+                words: a.words.max(b.words),
+                predicates: a.predicates.max(b.predicates),
+            }
+        })
+        .collect();
+    Liveness {
+        before,
+        after,
+        tys: f.regs.clone(),
+        at,
+    }
+}
+
+fn members(set: &Set) -> impl Iterator<Item = Reg> {
+    set.iter().enumerate().flat_map(|(w, bits)| {
+        (0..64)
+            .filter(move |b| bits >> b & 1 == 1)
+            .map(move |b| Reg(w as u32 * 64 + b))
+    })
+}
+
+fn pressure(tys: &[Ty], set: &Set) -> Pressure {
+    members(set).fold(Pressure::default(), |p, r| {
+        let t = tys[r.0 as usize];
+        Pressure {
+            words: p.words + words(t),
+            predicates: p.predicates + u32::from(t == Ty::Pred),
+        }
+    })
+}
+
+impl Liveness {
+    /// Registers wanted just before a statement.
+    pub fn before(&self, stmt: usize) -> impl Iterator<Item = Reg> {
+        members(&self.before[stmt])
+    }
+    /// Registers wanted just after a statement.
+    pub fn after(&self, stmt: usize) -> impl Iterator<Item = Reg> {
+        members(&self.after[stmt])
+    }
+    /// Whether a register is wanted just after a statement.
+    #[must_use]
+    pub fn wanted_after(&self, stmt: usize, r: Reg) -> bool {
+        self.after[stmt][r.0 as usize / 64] >> (r.0 % 64) & 1 == 1
+    }
+    /// Pressure at a statement: the larger of before and after, with what it writes.
+    #[must_use]
+    pub fn at(&self, stmt: usize) -> Pressure {
+        self.at[stmt]
+    }
+    /// The statement where most 32-bit registers are live, that pressure, and the registers live there.
+    #[must_use]
+    pub fn peak(&self) -> Option<(usize, Pressure, Vec<Reg>)> {
+        let stmt = (0..self.at.len()).max_by_key(|i| (self.at[*i].words, std::cmp::Reverse(*i)))?;
+        let (b, a) = (&self.before[stmt], &self.after[stmt]);
+        let set = if pressure(&self.tys, a).words >= pressure(&self.tys, b).words {
+            a
+        } else {
+            b
+        };
+        Some((stmt, self.at[stmt], members(set).collect()))
+    }
+    /// Types of the registers, for those who itemise.
+    #[must_use]
+    pub fn ty(&self, r: Reg) -> Ty {
+        self.tys[r.0 as usize]
+    }
+}
