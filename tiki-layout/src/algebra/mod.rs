@@ -1,12 +1,15 @@
 //! The operations, one law per file.
 
 pub(crate) mod coalesce;
+mod common;
 mod complement;
 mod compose;
 mod divide;
 mod inverse;
 mod product;
+pub(crate) mod recast;
 mod structure;
+mod through;
 
 pub use compose::ENUMERATION_LIMIT;
 pub(crate) use compose::first_difference;
