@@ -140,10 +140,13 @@ impl Tuple {
     pub fn is_evenly_divided_by(&self, tiler: &Tiler) -> Result<bool> {
         match (self, tiler) {
             (_, Tiler::Keep) => Ok(true),
-            (shape, Tiler::Layout(tile)) => {
-                let rest = tile.complement_in(shape.clone())?;
-                Ok(mul("evenly_divides", rest.size(), tile.size())? == shape.product()?)
-            }
+            (shape, Tiler::Layout(tile)) => match tile.complement_in(shape.clone()) {
+                Ok(rest) => {
+                    Ok(mul("evenly_divides", rest.size(), tile.size())? == shape.product()?)
+                }
+                Err(Error::NotRepresentable { .. }) => Ok(false),
+                Err(error) => Err(error),
+            },
             (shape, Tiler::Modes(tilers)) => {
                 if tilers.len() > shape.rank() {
                     return Ok(false);

@@ -6,7 +6,7 @@
 //!
 //! An integer over a sub-tree counts its elements with the leftmost leaf fastest (colexicographic). The last leaf of a
 //! sub-tree is not reduced, so that an index past the end still means something: composition and division with an
-//! overhang rest on it.
+//! overhang rest on it. A negative index is read as the mirror image: `L(-i) = -L(i)`.
 
 use crate::Tuple;
 use crate::error::{Error, Result, add, mul};
@@ -150,12 +150,12 @@ pub fn coord_to_offset(coord: &Tuple, shape: &Tuple, stride: &Tuple) -> Result<i
     }
 }
 
-/// Takes the digit of extent `extent` off `rest`.
+/// Takes the digit of extent `extent` off `rest`. A negative index has the digits of its absolute value, negated.
 pub(crate) fn split(op: &'static str, rest: &mut i64, extent: i64) -> Result<i64> {
     if *rest == 0 {
         return Ok(0);
     }
-    if *rest < 0 || extent <= 0 {
+    if extent <= 0 {
         return Err(Error::Coordinate {
             op,
             coordinate: *rest,

@@ -64,7 +64,9 @@ impl Layout {
         if self.is_empty() {
             return Layout::from_flat(&flat);
         }
-        sorted_modes(OP, self)?;
+        if sorted_modes(OP, self)?.is_empty() && flat.len() == 1 {
+            return Layout::new(self.size(), 0);
+        }
         let mut steps: Vec<(Mode, i64)> = Vec::with_capacity(flat.len());
         let mut step = 1;
         for mode in flat.iter() {

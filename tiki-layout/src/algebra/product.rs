@@ -84,10 +84,12 @@ impl Layout {
         let rank = self.rank().max(tiler.rank());
         let (block, tiler) = (self.append_to_rank(rank)?, tiler.append_to_rank(rank)?);
         let copies = block.copies(&tiler)?;
-        let modes = block
-            .modes()
-            .zip(copies.modes())
-            .map(|(block, copies)| Layout::concat(&order(block, copies)));
+        // Of two single modes only one of which is an integer, both stay whole: 3:1 by (2):(1) is ((3,(2))).
+        if rank == 1 && (block.depth() == 0) != (copies.depth() == 0) {
+            return Layout::concat([&Layout::concat(&order(block, copies))?]);
+        }
+        let pairs = block.modes().zip(copies.modes());
+        let modes = pairs.map(|(block, copies)| Layout::concat(&order(block, copies)));
         Layout::concat(&modes.collect::<Result<Vec<_>>>()?)
     }
 
