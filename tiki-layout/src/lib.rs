@@ -7,6 +7,7 @@
 
 mod algebra;
 mod arithmetic;
+pub mod atoms;
 mod composed;
 pub mod coord;
 mod error;

@@ -232,7 +232,7 @@ fn power(n: i64) -> Result<i64> {
 }
 
 impl ByteSwizzle {
-    /// No swizzle, 32-, 64- and 128-byte patterns: 16-byte units XORed by the 128-byte line they are in.
+    /// No swizzle.
     pub const NONE: ByteSwizzle = ByteSwizzle(Swizzle {
         bits: 0,
         base: 4,
@@ -255,6 +255,13 @@ impl ByteSwizzle {
         bits: 3,
         base: 4,
         shift: 3,
+    });
+
+    /// Four 32-byte units of a 128-byte row.
+    pub const B128_UNIT32: ByteSwizzle = ByteSwizzle(Swizzle {
+        bits: 2,
+        base: 5,
+        shift: 2,
     });
 
     /// `Sw<bits,base,shift>` on bytes.

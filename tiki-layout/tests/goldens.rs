@@ -4,6 +4,8 @@
 //! Witness: a failing case is printed with its id, its inputs, our answer and the expected one; an operation without a
 //! row fails the test.
 
+#[path = "golden_ops/atoms.rs"]
+mod atoms;
 #[path = "golden_ops/case.rs"]
 mod case;
 #[path = "golden_ops/layouts.rs"]
@@ -18,7 +20,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-const TABLES: &[&[Row]] = &[layouts::ROWS, tuples::ROWS, swizzled::ROWS];
+const TABLES: &[&[Row]] = &[layouts::ROWS, tuples::ROWS, swizzled::ROWS, atoms::ROWS];
 
 fn folder() -> PathBuf {
     match std::env::var_os("LAYOUT_GOLDENS") {

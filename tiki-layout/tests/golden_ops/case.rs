@@ -1,7 +1,9 @@
 //! A recorded case, an answer of ours, and the judge between them.
 
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::str::FromStr;
+use std::sync::Mutex;
 use tiki_layout::{Composed, Error, Layout, Tuple};
 
 /// One recorded case.
@@ -28,17 +30,21 @@ pub enum Answer {
 /// A part of a record.
 pub enum Part {
     Layout(Layout),
+    Tiler(tiki_layout::Tiler),
     Text(String),
     Json(Value),
 }
 
 pub type Outcome = Result<Answer, Error>;
 
+/// Whether an answer keeps the operation's post-condition.
+pub type Law = fn(&Case, &Answer) -> Result<(), String>;
+
 /// How an operation is run, and the law its answer must keep where CuTe gives none.
 pub struct Row {
     pub op: &'static str,
     pub run: fn(&Case) -> Outcome,
-    pub law: Option<fn(&Case, &Answer) -> Result<(), String>>,
+    pub law: Option<Law>,
 }
 
 impl Row {
@@ -46,7 +52,7 @@ impl Row {
         Row { op, run, law: None }
     }
 
-    pub const fn law(self, law: fn(&Case, &Answer) -> Result<(), String>) -> Self {
+    pub const fn law(self, law: Law) -> Self {
         Row {
             law: Some(law),
             ..self
@@ -151,6 +157,7 @@ fn same_part(part: &Part, want: &Value) -> Result<(), String> {
     match part {
         Part::Layout(layout) if want.is_object() => same_layout(layout, want, true),
         Part::Layout(layout) => same_text(layout, &plain(want)),
+        Part::Tiler(tiler) => super::atoms::same_tiler(tiler, &plain(want)),
         Part::Text(text) if *text == plain(want) => Ok(()),
         Part::Text(text) => Err(format!("{text}, want {want}")),
         Part::Json(json) if json == want => Ok(()),
@@ -186,7 +193,10 @@ pub fn same_layout(layout: &Layout, want: &Value, structure: bool) -> Result<(),
         same_number("cosize", layout.normalized().cosize(), want)?;
     }
     same_number("size", layout.size(), want)?;
-    same_map(layout.size(), &mut layout.offsets(), want)
+    match want["map_fnv1a64"].as_str() {
+        Some(hash) if want["map"].is_null() => same_hash(hash_of(layout), layout.size(), hash),
+        _ => same_map(layout.size(), &mut layout.offsets(), want),
+    }
 }
 
 fn same_map(size: i64, offsets: &mut dyn Iterator<Item = i64>, want: &Value) -> Result<(), String> {
@@ -212,6 +222,24 @@ fn same_map(size: i64, offsets: &mut dyn Iterator<Item = i64>, want: &Value) -> 
     }
 }
 
+fn same_hash(got: u64, size: i64, want: &str) -> Result<(), String> {
+    let got = format!("{got:016x}");
+    if got == want {
+        Ok(())
+    } else {
+        Err(format!("hash {got} of {size} values, want {want}"))
+    }
+}
+
+/// The hash of all offsets. The memory sides of copy atoms have millions and recur: a layout is hashed once.
+fn hash_of(layout: &Layout) -> u64 {
+    static SEEN: Mutex<BTreeMap<String, u64>> = Mutex::new(BTreeMap::new());
+    let mut seen = SEEN.lock().expect("no test panics while hashing");
+    *seen
+        .entry(layout.to_string())
+        .or_insert_with(|| fnv(&mut layout.offsets()))
+}
+
 /// FNV-1a over the values as little-endian `i64`.
 pub fn fnv(values: &mut dyn Iterator<Item = i64>) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
@@ -234,6 +262,7 @@ pub fn show(outcome: &Outcome) -> String {
         Ok(Answer::Record(parts)) => {
             let show = |(name, part): &(&str, Part)| match part {
                 Part::Layout(layout) => format!("{name} = {layout}"),
+                Part::Tiler(tiler) => format!("{name} = {tiler}"),
                 Part::Text(text) => format!("{name} = {text}"),
                 Part::Json(json) => format!("{name} = {json}"),
             };
