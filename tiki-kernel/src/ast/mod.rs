@@ -69,6 +69,13 @@ pub enum Item {
         /// Value.
         value: Expr,
     },
+    /// A device struct: build-time numbers under one name.
+    Struct {
+        /// Name.
+        name: Name,
+        /// Names (`0`, `1`.. if it is a tuple struct) and types of its fields.
+        fields: Vec<(Name, Type)>,
+    },
 }
 
 /// An identifier.

@@ -1,0 +1,196 @@
+//! Which paths of an item may lead to device items.
+//!
+//! A path is wanted if it is neither bound in the item (parameter, `let`, closure parameter, pattern,
+//! generic), nor the language's own. Binding is looked at without scopes: a name bound anywhere in the
+//! item is taken as bound everywhere, which errs towards rustc's own message about an unknown name.
+
+use super::known::is_known;
+use crate::parse::path_key;
+use proc_macro2::{Span, TokenStream, TokenTree};
+use quote::ToTokens;
+use std::collections::{HashMap, HashSet};
+use syn::parse::Parser;
+use syn::punctuated::Punctuated;
+use syn::visit::{self, Visit};
+use syn::{Expr, ItemFn, Path, Token};
+
+/// One path that is to be fetched.
+#[derive(Clone)]
+pub(crate) struct Wanted {
+    pub(crate) path: TokenStream,
+    pub(crate) key: String,
+    pub(crate) span: (Span, Span),
+}
+
+#[derive(Default)]
+struct Names {
+    bound: HashSet<String>,
+    found: Vec<Wanted>,
+    seen: HashMap<String, usize>,
+}
+
+impl Names {
+    fn wanted(self) -> Vec<Wanted> {
+        let bound = self.bound;
+        let free = |w: &Wanted| !bound.contains(&w.key);
+        self.found.into_iter().filter(free).collect()
+    }
+
+    fn bind(&mut self, generics: &syn::Generics) {
+        for param in &generics.params {
+            match param {
+                syn::GenericParam::Type(t) => self.bound.insert(t.ident.to_string()),
+                syn::GenericParam::Const(c) => self.bound.insert(c.ident.to_string()),
+                syn::GenericParam::Lifetime(_) => false,
+            };
+        }
+    }
+}
+
+impl<'a> Visit<'a> for Names {
+    fn visit_pat_ident(&mut self, pat: &'a syn::PatIdent) {
+        let name = pat.ident.to_string();
+        if name.starts_with(|c: char| c.is_uppercase()) && pat.subpat.is_none() {
+            self.visit_path(&Path::from(pat.ident.clone()));
+        } else {
+            self.bound.insert(name);
+        }
+        visit::visit_pat_ident(self, pat);
+    }
+
+    fn visit_item_const(&mut self, item: &'a syn::ItemConst) {
+        self.bound.insert(item.ident.to_string());
+        visit::visit_item_const(self, item);
+    }
+
+    fn visit_path(&mut self, path: &'a Path) {
+        visit::visit_path(self, path);
+        let Some(first) = path.segments.first().map(|s| s.ident.to_string()) else {
+            return;
+        };
+        let one = path.segments.len() == 1;
+        if is_known(&first) || (!one && self.bound.contains(&first)) || first == "Self" {
+            return;
+        }
+        let key = path_key(path);
+        if self.seen.contains_key(&key) {
+            return;
+        }
+        self.seen.insert(key.clone(), self.found.len());
+        let mut bare = path.clone();
+        for segment in &mut bare.segments {
+            segment.arguments = syn::PathArguments::None;
+        }
+        let ends = path.segments.first().zip(path.segments.last());
+        let span = ends.map_or_else(
+            || (Span::call_site(), Span::call_site()),
+            |(a, b)| (a.ident.span(), b.ident.span()),
+        );
+        self.found.push(Wanted {
+            path: bare.to_token_stream(),
+            key,
+            span,
+        });
+    }
+
+    fn visit_attribute(&mut self, attr: &'a syn::Attribute) {
+        if attr.path().is_ident("unroll")
+            && let syn::Meta::List(list) = &attr.meta
+            && let Ok(factor) = syn::parse2::<Expr>(list.tokens.clone())
+        {
+            // The expression lives only here; what is found in it is owned.
+            let mut inner = Names::default();
+            inner.visit_expr(&factor);
+            self.adopt(inner);
+        }
+    }
+
+    fn visit_type_param_bound(&mut self, _: &'a syn::TypeParamBound) {}
+
+    fn visit_macro(&mut self, mac: &'a syn::Macro) {
+        let mut inner = Names::default();
+        if mac.path.is_ident("layout") {
+            inner.idents(mac.tokens.clone());
+        } else if mac.path.is_ident("require") || mac.path.is_ident("ptx") {
+            let parser = Punctuated::<Expr, Token![,]>::parse_terminated;
+            if let Ok(args) = parser.parse2(mac.tokens.clone()) {
+                args.iter().for_each(|e| inner.visit_expr(e));
+            }
+        }
+        self.adopt(inner);
+    }
+}
+
+impl Names {
+    fn adopt(&mut self, inner: Names) {
+        self.bound.extend(inner.bound);
+        for wanted in inner.found {
+            if !self.seen.contains_key(&wanted.key) {
+                self.seen.insert(wanted.key.clone(), self.found.len());
+                self.found.push(wanted);
+            }
+        }
+    }
+
+    /// Capitalised names among tokens (a layout's extents).
+    fn idents(&mut self, tokens: TokenStream) {
+        for token in tokens {
+            match token {
+                TokenTree::Group(g) => self.idents(g.stream()),
+                TokenTree::Ident(i) if i.to_string().starts_with(char::is_uppercase) => {
+                    let path = Path::from(i);
+                    self.visit_path(&path);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn function(&mut self, item: &ItemFn) {
+        self.bind(&item.sig.generics);
+        for input in &item.sig.inputs {
+            if let syn::FnArg::Typed(t) = input {
+                self.visit_pat(&t.pat);
+                self.visit_type(&t.ty);
+            }
+        }
+        if let syn::ReturnType::Type(_, ty) = &item.sig.output {
+            self.visit_type(ty);
+        }
+        self.visit_block(&item.block);
+    }
+}
+
+/// Paths of a kernel, its attribute's values included.
+pub(crate) fn paths_of_kernel(source: &crate::expand::Source) -> Vec<Wanted> {
+    let mut names = Names::default();
+    names.function(&source.item);
+    for option in &source.attribute.options {
+        let of_the_door = ["grid", "crate", "assume", "deny", "target"];
+        if of_the_door.iter().any(|n| option.name == n) {
+            continue;
+        }
+        for value in option.value.iter().chain(&option.args) {
+            names.visit_expr(value);
+        }
+    }
+    names.wanted()
+}
+
+/// Paths of a device item.
+pub(crate) fn paths_of_item(item: &syn::Item) -> Vec<Wanted> {
+    let mut names = Names::default();
+    match item {
+        syn::Item::Fn(f) => names.function(f),
+        syn::Item::Const(c) => {
+            names.visit_type(&c.ty);
+            names.visit_expr(&c.expr);
+        }
+        syn::Item::Struct(s) => {
+            names.bind(&s.generics);
+            s.fields.iter().for_each(|f| names.visit_type(&f.ty));
+        }
+        _ => {}
+    }
+    names.wanted()
+}

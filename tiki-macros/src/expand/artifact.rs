@@ -1,0 +1,129 @@
+//! Compiled instances as constants of the user's crate.
+
+use super::Source;
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::quote;
+use tiki_kernel::artifact::{Hidden, ParamKind};
+use tiki_kernel::compile::{Arg, Output};
+use tiki_kernel::dtype::DType;
+
+/// One implementation of the kernel's trait for each instance; without any, one for all parameters.
+pub(crate) fn items(source: &Source, outputs: &[Output], file: Option<&String>) -> TokenStream {
+    let (name, built) = (source.name(), source.built());
+    let file = file.map_or("", String::as_str);
+    if outputs.is_empty() {
+        let krate = &source.krate;
+        let (generics, args, _) = source.item.sig.generics.split_for_impl();
+        return quote! {
+            #[doc(hidden)]
+            impl #generics #built for #name #args {
+                const ARTIFACT: &'static #krate::__private::Artifact =
+                    &#krate::__private::NOTHING_BUILT;
+            }
+        };
+    }
+    let impls = outputs.iter().map(|output| {
+        let args = arguments(source, output);
+        let artifact = literal(source, output, file);
+        let krate = &source.krate;
+        quote! {
+            #[doc(hidden)]
+            impl #built for #name #args {
+                const ARTIFACT: &'static #krate::__private::Artifact = {
+                    static ARTIFACT: #krate::__private::Artifact = #artifact;
+                    &ARTIFACT
+                };
+            }
+        }
+    });
+    quote!(#(#impls)*)
+}
+
+/// `<f16, 4096, 256>`.
+fn arguments(source: &Source, output: &Output) -> TokenStream {
+    if output.instance.args.is_empty() {
+        return TokenStream::new();
+    }
+    let krate = &source.krate;
+    let args = output.instance.args.iter().map(|(_, arg)| match arg {
+        Arg::Type(dtype) => {
+            let name = Ident::new(dtype.name(), Span::call_site());
+            quote!(#krate::prelude::#name)
+        }
+        Arg::Int(value) => {
+            let value = proc_macro2::Literal::i128_unsuffixed(*value);
+            quote!({ #value })
+        }
+        Arg::Bool(value) => quote!(#value),
+    });
+    quote!(<#(#args),*>)
+}
+
+/// The artefact as an expression.
+pub(crate) fn literal(source: &Source, output: &Output, file: &str) -> TokenStream {
+    let krate = &source.krate;
+    let p = quote!(#krate::__private);
+    let kernel = source.name().to_string();
+    let line = source.name().span().start().line as u32;
+    let (title, entry, ptx) = (&output.title, &output.entry, &output.ptx);
+    let target = output.target.name();
+    let [x, y, z] = output.threads;
+    let (cluster, dynamic, report) = (output.cluster, output.dynamic_shared, &output.report);
+    let params = output.params.iter().map(|(name, kind)| {
+        let kind = match kind {
+            ParamKind::Tensor {
+                dtype,
+                rank,
+                writes,
+                strided,
+                align,
+            } => {
+                let dtype = dtype_const(&p, *dtype);
+                quote!(#p::ParamKind::Tensor {
+                    dtype: #dtype, rank: #rank, writes: #writes, strided: #strided, align: #align
+                })
+            }
+            ParamKind::Scalar(dtype) => {
+                let dtype = dtype_const(&p, *dtype);
+                quote!(#p::ParamKind::Scalar(#dtype))
+            }
+        };
+        quote!(#p::Param { name: #name, kind: #kind })
+    });
+    let hidden = output.hidden.iter().map(|hidden| match hidden {
+        Hidden::Workspace { bytes, zeroed } => {
+            quote!(#p::Hidden::Workspace { bytes: #bytes, zeroed: #zeroed })
+        }
+    });
+    let u = output.usage;
+    let (registers, shared, barriers) = (u.registers, u.shared, u.barriers);
+    let (threads, blocks) = (u.threads, u.blocks_per_sm);
+    quote! {
+        #p::Artifact {
+            kernel: #kernel,
+            instance: #title,
+            entry: #entry,
+            target: #target,
+            ptx: #ptx,
+            threads: [#x, #y, #z],
+            cluster: #cluster,
+            dynamic_shared: #dynamic,
+            params: &[#(#params),*],
+            hidden: &[#(#hidden),*],
+            usage: #p::Usage {
+                registers: #registers,
+                shared: #shared,
+                barriers: #barriers,
+                threads: #threads,
+                blocks_per_sm: #blocks,
+            },
+            report: #report,
+            source: (#file, #line),
+        }
+    }
+}
+
+fn dtype_const(p: &TokenStream, dtype: DType) -> TokenStream {
+    let name = Ident::new(&dtype.name().to_uppercase(), Span::call_site());
+    quote!(#p::DType::#name)
+}

@@ -1,0 +1,195 @@
+//! The type named like the kernel and its typed `launch`.
+
+use super::{Source, facts, local};
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote};
+use syn::{GenericArgument, PathArguments, Type};
+
+/// A kernel's argument as the launcher takes it.
+enum Argument {
+    Input,
+    Output,
+    Optional,
+    Scalar,
+}
+
+pub(crate) fn items(source: &Source) -> TokenStream {
+    let krate = &source.krate;
+    let name = source.name();
+    let built = source.built();
+    let vis = &source.item.vis;
+    let attrs = source.item.attrs.iter().filter(|a| {
+        let kept = ["doc", "deprecated", "must_use"];
+        kept.iter().any(|k| a.path().is_ident(k))
+    });
+    let attrs: Vec<_> = attrs.collect();
+    let generics = &source.item.sig.generics;
+    let (impl_generics, args, _) = generics.split_for_impl();
+    let types = generics.type_params().map(|t| &t.ident);
+    let marker = quote!(::core::marker::PhantomData<fn() -> (#(#types,)*)>);
+    let launch = launch(source);
+    let (message, label, notes) = not_built(source);
+    quote! {
+        #(#attrs)*
+        #[allow(non_camel_case_types, missing_debug_implementations, dead_code)]
+        #vis struct #name #impl_generics {
+            _parameters: #marker,
+        }
+
+        #[doc(hidden)]
+        #[allow(non_camel_case_types)]
+        #[diagnostic::on_unimplemented(message = #message, label = #label, #(note = #notes),*)]
+        #vis trait #built {
+            const ARTIFACT: &'static #krate::__private::Artifact;
+        }
+
+        #[allow(dead_code)]
+        impl #impl_generics #name #args where Self: #built {
+            /// The compiled instance.
+            pub const ARTIFACT: &'static #krate::__private::Artifact =
+                <Self as #built>::ARTIFACT;
+            /// What the instance uses, as bounded at build time.
+            pub const BUDGET: #krate::__private::Usage = Self::ARTIFACT.usage;
+            /// The PTX text.
+            pub const PTX: &'static str = Self::ARTIFACT.ptx;
+            /// What the compiler chose, and why.
+            pub const REPORT: &'static str = Self::ARTIFACT.report;
+        }
+
+        #[allow(dead_code)]
+        impl #impl_generics #name #args {
+            #launch
+        }
+    }
+}
+
+fn launch(source: &Source) -> TokenStream {
+    let krate = &source.krate;
+    let built = source.built();
+    let (params, pass) = parameters(source);
+    let (stream, call) = (local("stream"), local("call"));
+    let grid = facts::grid(source);
+    let facts = facts::checks(source);
+    let text = format!(
+        "Enqueues one launch of `{}` on the stream, over a grid computed from the arguments.\n\n\
+         # Errors\n\n\
+         If a shape, a stride, an alignment or a `require!` does not hold, and if the device refuses.",
+        source.name()
+    );
+    quote! {
+        #[doc = #text]
+        #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)]
+        pub fn launch(
+            #stream: &#krate::Stream,
+            #(#params),*
+        ) -> ::core::result::Result<(), #krate::LaunchError>
+        where
+            Self: #built,
+        {
+            let mut #call = #krate::__private::Call::new(<Self as #built>::ARTIFACT, #stream)?;
+            #facts
+            #grid
+            #(#pass)*
+            #call.launch()
+        }
+    }
+}
+
+/// The launcher's parameters, and how each is passed on.
+fn parameters(source: &Source) -> (Vec<TokenStream>, Vec<TokenStream>) {
+    let krate = &source.krate;
+    let call = local("call");
+    let mut params = Vec::new();
+    let mut pass = Vec::new();
+    for (i, input) in source.item.sig.inputs.iter().enumerate() {
+        let syn::FnArg::Typed(input) = input else {
+            continue;
+        };
+        let name = match &*input.pat {
+            syn::Pat::Ident(p) => p.ident.clone(),
+            _ => quote::format_ident!("argument_{i}"),
+        };
+        let (kind, ty) = host_type(&input.ty, krate);
+        params.push(quote!(#name: #ty));
+        pass.push(match kind {
+            Argument::Input => quote!(#call.input(#name)?;),
+            Argument::Output => quote!(#call.output(#name)?;),
+            Argument::Optional => quote!(#call.optional(#name)?;),
+            Argument::Scalar => quote!(#call.scalar(#name)?;),
+        });
+    }
+    (params, pass)
+}
+
+/// `&Global<E, 1>` is `&Tensor<E, 1>` to the launcher; scalars stay.
+fn host_type(ty: &Type, krate: &TokenStream) -> (Argument, TokenStream) {
+    match ty {
+        Type::Paren(p) => return host_type(&p.elem, krate),
+        Type::Group(g) => return host_type(&g.elem, krate),
+        Type::Reference(r) => {
+            if let Some(tensor) = tensor_type(&r.elem, krate) {
+                let (and, mutable) = (&r.and_token, &r.mutability);
+                let kind = if mutable.is_some() {
+                    Argument::Output
+                } else {
+                    Argument::Input
+                };
+                return (kind, quote!(#and #mutable #tensor));
+            }
+        }
+        Type::Path(p) => {
+            if let Some(last) = p.path.segments.last()
+                && last.ident == "Option"
+                && let PathArguments::AngleBracketed(a) = &last.arguments
+                && let Some(GenericArgument::Type(inner)) = a.args.first()
+                && let (Argument::Input, inner) = host_type(inner, krate)
+            {
+                return (Argument::Optional, quote!(::core::option::Option<#inner>));
+            }
+        }
+        _ => {}
+    }
+    (Argument::Scalar, ty.to_token_stream())
+}
+
+fn tensor_type(ty: &Type, krate: &TokenStream) -> Option<TokenStream> {
+    let Type::Path(p) = ty else { return None };
+    let last = p.path.segments.last()?;
+    if last.ident != "Global" {
+        return None;
+    }
+    let PathArguments::AngleBracketed(a) = &last.arguments else {
+        return None;
+    };
+    let mut args = a.args.iter();
+    let element = args.next()?;
+    let rank = args
+        .next()
+        .map_or_else(|| quote!(2), ToTokens::to_token_stream);
+    Some(quote!(#krate::Tensor<#element, #rank>))
+}
+
+/// What rustc says where an instance is named that was not built.
+fn not_built(source: &Source) -> (String, String, Vec<String>) {
+    let name = source.name();
+    let build = source.attribute.get("build");
+    let built: Vec<String> = build
+        .iter()
+        .flat_map(|b| &b.args)
+        .map(|a| crate::parse::text_of(a.to_token_stream()))
+        .collect();
+    let list = if built.is_empty() {
+        format!("`{name}` has no `build(..)`")
+    } else {
+        format!("built are: {}", built.join(", "))
+    };
+    let help = format!(
+        "add it to `build(..)` at the kernel `{name}`, or build it in your own crate: \
+         `tiki::kernel_set! {{ pub struct Mine; {name} = path::to::{name}<..>; }}`"
+    );
+    (
+        "[TK104] `{Self}` was not built".to_owned(),
+        "this instance was not built".to_owned(),
+        vec![list, help],
+    )
+}

@@ -1,0 +1,155 @@
+//! What a kernel becomes.
+//!
+//! 1. [`surface`]: the type named like the kernel, its `launch`, the trait of what was built and the
+//!    shadow. They depend on the signature alone, so they are there whatever the compiler says.
+//! 2. If the body names device items, their tokens are fetched ([`crate::bundle`]); then, or at once,
+//! 3. [`instances`]: the compiler runs; each instance becomes an artefact and an implementation of the
+//!    trait. If it fails, the errors and one implementation for all parameters take their place, so that
+//!    the rest of the file is checked as if the kernel were right.
+
+mod artifact;
+mod facts;
+mod launch;
+mod shadow;
+
+pub(crate) use shadow::without_unroll;
+
+use crate::bundle::{self, Bundle};
+use crate::dump::{self, Dumper};
+use crate::parse::{Attribute, Reader};
+use crate::report;
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{format_ident, quote};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use tiki_kernel::ast::Program;
+use tiki_kernel::compile::{Output, compile};
+use tiki_kernel::diag::codes::INTERNAL;
+use tiki_kernel::diag::{Diag, Severity, Sink};
+
+/// A kernel as the door sees it.
+pub(crate) struct Source {
+    pub(crate) attribute: Attribute,
+    pub(crate) attribute_tokens: TokenStream,
+    pub(crate) item: syn::ItemFn,
+    pub(crate) krate: TokenStream,
+}
+
+impl Source {
+    pub(crate) fn parse(attribute: TokenStream, item: TokenStream) -> syn::Result<Source> {
+        let item = syn::parse2::<syn::ItemFn>(item)?;
+        let parsed = Attribute::parse(attribute.clone());
+        Ok(Source {
+            krate: parsed.krate(),
+            attribute: parsed,
+            attribute_tokens: attribute,
+            item,
+        })
+    }
+
+    pub(crate) fn name(&self) -> &Ident {
+        &self.item.sig.ident
+    }
+
+    /// The hidden trait of this kernel's instances.
+    pub(crate) fn built(&self) -> Ident {
+        format_ident!("__Built_{}", self.name())
+    }
+}
+
+/// `#[tiki::kernel(..)]`.
+pub(crate) fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    let source = match Source::parse(attribute, item.clone()) {
+        Ok(source) => source,
+        Err(error) => {
+            let text = format!("[TK005] a kernel is a function: {error}");
+            let error = report::error((error.span(), error.span()), &text);
+            return quote!(#error #item);
+        }
+    };
+    let surface = surface(&source);
+    let pending = bundle::paths_of_kernel(&source);
+    let rest = if pending.is_empty() {
+        instances(&source, &Bundle::default(), &bundle::Calls::default())
+    } else {
+        bundle::fetch_for_kernel(&source, pending)
+    };
+    quote!(#surface #rest)
+}
+
+/// Everything that depends on the signature alone.
+fn surface(source: &Source) -> TokenStream {
+    let launch = launch::items(source);
+    let shadow = shadow::item(source);
+    quote!(#launch #shadow)
+}
+
+/// Compiles, and writes what came of it.
+pub(crate) fn instances(source: &Source, bundle: &Bundle, calls: &bundle::Calls) -> TokenStream {
+    let mut reader = Reader::new();
+    let whole = reader.at(source.name().span());
+    reader.renames = bundle.names_for(&calls.roots);
+    let kernel = reader.kernel(&source.attribute, &source.item);
+    facts::check(&mut reader, source);
+    let (items, foreign) = bundle.items(&mut reader, calls);
+    let program = Program {
+        kernel,
+        items,
+        places: reader.places().clone(),
+    };
+    let mut dumper = Dumper::from_env(&source.name().to_string());
+    let (outputs, mut diags) = if reader.sink.has_errors() {
+        (Vec::new(), Vec::new())
+    } else {
+        guarded(whole, &program, &mut dumper)
+    };
+    diags.splice(0..0, reader.sink.take());
+    let failed = diags.iter().any(|d| d.severity == Severity::Error);
+    let mut out = report::items(&reader, &foreign, &diags);
+    if let Some(failure) = &dumper.failure {
+        let span = source.name().span();
+        out.extend(report::error((span, span), &format!("[TK099] {failure}")));
+    }
+    let outputs = if failed { Vec::new() } else { outputs };
+    out.extend(artifact::items(source, &outputs, program.places.files.first()));
+    if !failed {
+        out.extend(bundle::export_kernel(source, bundle, calls));
+    }
+    out.extend(dump::watched());
+    out
+}
+
+/// Runs the compiler; a defect of it becomes a message.
+fn guarded(
+    whole: tiki_kernel::ast::Span,
+    program: &Program,
+    dumper: &mut Dumper,
+) -> (Vec<Output>, Vec<Diag>) {
+    let run = || {
+        let mut sink = Sink::new();
+        let outputs = compile(program, &mut sink, &mut |stage, instance, text| {
+            dumper.write(stage, instance, text);
+        });
+        (outputs, sink.take())
+    };
+    // The message carries the panic's text; the hook would print it a second time, without a place.
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let result = catch_unwind(AssertUnwindSafe(run));
+    std::panic::set_hook(hook);
+    result.unwrap_or_else(|panic| {
+        let text = panic
+            .downcast_ref::<String>()
+            .cloned()
+            .or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned()))
+            .unwrap_or_default();
+        let diag = Diag::error(INTERNAL, whole, format!("the compiler of Tiki failed: {text}"))
+            .note("this is a defect of Tiki, not of the kernel")
+            .help("please report it, with the kernel and this text");
+        (Vec::new(), vec![diag])
+    })
+}
+
+/// A local name that no name of the user's can meet.
+fn local(name: &str) -> Ident {
+    Ident::new(name, Span::mixed_site())
+}
