@@ -59,8 +59,7 @@ impl Dumper {
             format!("{kernel}.{instance}.{stage}")
         };
         let path = self.folder.join(name);
-        let done =
-            std::fs::create_dir_all(&self.folder).and_then(|()| std::fs::write(&path, text));
+        let done = std::fs::create_dir_all(&self.folder).and_then(|()| std::fs::write(&path, text));
         if let Err(error) = done {
             self.failure.get_or_insert(format!(
                 "TIKI_DUMP could not write {}: {error}",

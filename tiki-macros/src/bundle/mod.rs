@@ -125,9 +125,10 @@ impl Bundle {
                 Ok(syn::Item::Fn(f)) if set::is_kernel(&f) => {
                     let at = reader.at(f.sig.ident.span());
                     let text = format!("`{}` is a kernel, not a device function", entry.name);
-                    reader.sink.push(Diag::error(TYPE, at, text).help(
-                        "move what both need into a `#[tiki::device]` function",
-                    ));
+                    reader.sink.push(
+                        Diag::error(TYPE, at, text)
+                            .help("move what both need into a `#[tiki::device]` function"),
+                    );
                 }
                 Ok(item) => {
                     let name = self.program_name(entry);

@@ -98,7 +98,10 @@ impl State {
 impl ToTokens for State {
     fn to_tokens(&self, tokens: &mut TokenStream) {
         let (krate, kind, payload) = (&self.krate, &self.kind, &self.payload);
-        let pending = self.pending.iter().map(|(path, key)| quote!({ #path } #key));
+        let pending = self
+            .pending
+            .iter()
+            .map(|(path, key)| quote!({ #path } #key));
         let answered = self.answered.iter().map(|(key, hash)| quote!(#key #hash));
         let entries = &self.bundle.entries;
         tokens.extend(quote! {

@@ -23,7 +23,11 @@ pub(crate) fn device(attribute: TokenStream, tokens: TokenStream) -> TokenStream
     };
     let kept = kept(&item);
     let Some((name, _)) = name_of(&item) else {
-        let error = refused(&item, "TK001", "a device item is a function, a constant or a struct");
+        let error = refused(
+            &item,
+            "TK001",
+            "a device item is a function, a constant or a struct",
+        );
         return quote!(#error #kept);
     };
     if let Some(error) = cannot_be_shared(&item, &name) {
@@ -45,8 +49,15 @@ pub(crate) fn device(attribute: TokenStream, tokens: TokenStream) -> TokenStream
 /// All of its own tokens and of what it names are there: the macro.
 pub(super) fn finish(state: &State) -> syn::Result<TokenStream> {
     let item: Item = syn::parse2(state.payload.clone())?;
-    let (name, vis) = name_of(&item).ok_or_else(|| syn::Error::new(item.span(), "no device item"))?;
-    Ok(publish(&name, &vis, bare(&item), &state.answered, &state.bundle))
+    let (name, vis) =
+        name_of(&item).ok_or_else(|| syn::Error::new(item.span(), "no device item"))?;
+    Ok(publish(
+        &name,
+        &vis,
+        bare(&item),
+        &state.answered,
+        &state.bundle,
+    ))
 }
 
 /// A kernel's macro, which `kernel_set!` asks.
@@ -227,7 +238,9 @@ fn cycles(items: &[Item]) -> Vec<TokenStream> {
             let mut seen = vec![first.key.as_str()];
             let mut todo = vec![first.key.as_str()];
             while let Some(next) = todo.pop() {
-                let Some((_, uses)) = find(next) else { continue };
+                let Some((_, uses)) = find(next) else {
+                    continue;
+                };
                 for used in uses {
                     if !seen.contains(&used.key.as_str()) {
                         seen.push(&used.key);

@@ -1,8 +1,8 @@
 //! Compiled instances as constants of the user's crate.
 
 use super::Source;
-use proc_macro2::{Ident, Span, TokenStream};
-use quote::quote;
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use quote::{ToTokens, quote};
 use tiki_kernel::artifact::{Hidden, ParamKind};
 use tiki_kernel::compile::{Arg, Output};
 use tiki_kernel::dtype::DType;
@@ -95,6 +95,8 @@ pub(crate) fn literal(source: &Source, output: &Output, file: &str) -> TokenStre
             quote!(#p::Hidden::Workspace { bytes: #bytes, zeroed: #zeroed })
         }
     });
+    let deny_spills = denies(source, "spills");
+    let dependent = mentions(source.item.block.to_token_stream(), "dependent_wait");
     let u = output.usage;
     let (registers, shared, barriers) = (u.registers, u.shared, u.barriers);
     let (threads, blocks) = (u.threads, u.blocks_per_sm);
@@ -117,6 +119,8 @@ pub(crate) fn literal(source: &Source, output: &Output, file: &str) -> TokenStre
                 threads: #threads,
                 blocks_per_sm: #blocks,
             },
+            deny_spills: #deny_spills,
+            dependent_launch: #dependent,
             report: #report,
             source: (#file, #line),
         }
@@ -126,4 +130,18 @@ pub(crate) fn literal(source: &Source, output: &Output, file: &str) -> TokenStre
 fn dtype_const(p: &TokenStream, dtype: DType) -> TokenStream {
     let name = Ident::new(&dtype.name().to_uppercase(), Span::call_site());
     quote!(#p::DType::#name)
+}
+
+fn denies(source: &Source, what: &str) -> bool {
+    let list = source.attribute.get("deny").map_or(&[][..], |o| &o.args);
+    list.iter()
+        .any(|e| matches!(e, syn::Expr::Path(p) if p.path.is_ident(what)))
+}
+
+fn mentions(tokens: TokenStream, name: &str) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Ident(ident) => ident == name,
+        TokenTree::Group(group) => mentions(group.stream(), name),
+        _ => false,
+    })
 }

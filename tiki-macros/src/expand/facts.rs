@@ -23,6 +23,8 @@ use tiki_kernel::diag::codes::NEED_CONST;
 /// Methods the host has under the same name and meaning.
 const METHODS: &[&str] = &[
     "dim",
+    "shape",
+    "stride",
     "div_ceil",
     "min",
     "max",
@@ -38,15 +40,15 @@ const METHODS: &[&str] = &[
 pub(crate) fn grid(source: &Source) -> TokenStream {
     let (krate, call) = (&source.krate, local("call"));
     if source.attribute.is_persistent() {
-        return quote!(#call.persistent(););
+        return quote!(#call.persistent()?;);
     }
     match source.attribute.get("grid").and_then(|o| o.value.as_ref()) {
         Some(Expr::Array(list)) => {
             let parts = list.elems.iter().map(|e| host(krate, e));
-            quote!(#call.grid(&[#(#krate::__private::host::extent(#parts)?),*])?;)
+            quote!(#call.grid(#krate::__private::host::grid(&[#(#parts),*]))?;)
         }
         // The compiler says that it is missing or no list.
-        _ => quote!(#call.grid(&[1])?;),
+        _ => TokenStream::new(),
     }
 }
 
@@ -161,15 +163,12 @@ fn fact(krate: &TokenStream, call: &syn::Ident, expr: &Expr) -> TokenStream {
         let (left, right, op) = (host(krate, &b.left), host(krate, &b.right), &b.op);
         let (l, r) = (local("left"), local("right"));
 
-        return quote! {
+        let p = quote!(#krate::__private);
+        return quote_spanned! {op.span()=>
             let (#l, #r) = (#left, #right);
-
-            #call.fact(
-                #l #op #r,
-                #text,
-                #krate::__private::host::Number::number(#l),
-                #krate::__private::host::Number::number(#r),
-            )?;
+            let holds = #l #op #r;
+            let (#l, #r) = #p::host::numbers(#l, #r);
+            #call.fact(holds, #text, #l, #r)?;
         };
     }
     let value = host(krate, expr);
@@ -234,7 +233,10 @@ fn unknown(expr: &Expr, known: &HashMap<String, bool>) -> Option<(Span, String)>
             let args: Vec<&Expr> = m.args.iter().collect();
             unknown(&m.receiver, known).or_else(|| all(&args))
         }
-        other => Some((other.span(), format!("`{}`", text_of(other.to_token_stream())))),
+        other => Some((
+            other.span(),
+            format!("`{}`", text_of(other.to_token_stream())),
+        )),
     }
 }
 

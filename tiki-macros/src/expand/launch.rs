@@ -86,7 +86,7 @@ fn launch(source: &Source) -> TokenStream {
         where
             Self: #built,
         {
-            let mut #call = #krate::__private::Call::new(<Self as #built>::ARTIFACT, #stream)?;
+            let mut #call = #krate::__private::Call::new(#stream, <Self as #built>::ARTIFACT)?;
             #facts
             #grid
             #(#pass)*
@@ -112,10 +112,10 @@ fn parameters(source: &Source) -> (Vec<TokenStream>, Vec<TokenStream>) {
         let (kind, ty) = host_type(&input.ty, krate);
         params.push(quote!(#name: #ty));
         pass.push(match kind {
-            Argument::Input => quote!(#call.input(#name)?;),
-            Argument::Output => quote!(#call.output(#name)?;),
-            Argument::Optional => quote!(#call.optional(#name)?;),
-            Argument::Scalar => quote!(#call.scalar(#name)?;),
+            Argument::Input => quote!(#call.tensor(#i, #name)?;),
+            Argument::Output => quote!(#call.tensor_mut(#i, #name)?;),
+            Argument::Optional => quote!(#call.optional(#i, #name)?;),
+            Argument::Scalar => quote!(#call.scalar(#i, #name)?;),
         });
     }
     (params, pass)

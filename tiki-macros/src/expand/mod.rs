@@ -110,7 +110,11 @@ pub(crate) fn instances(source: &Source, bundle: &Bundle, calls: &bundle::Calls)
         out.extend(report::error((span, span), &format!("[TK099] {failure}")));
     }
     let outputs = if failed { Vec::new() } else { outputs };
-    out.extend(artifact::items(source, &outputs, program.places.files.first()));
+    out.extend(artifact::items(
+        source,
+        &outputs,
+        program.places.files.first(),
+    ));
     if !failed {
         out.extend(bundle::export_kernel(source, bundle, calls));
     }
@@ -142,9 +146,13 @@ fn guarded(
             .cloned()
             .or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned()))
             .unwrap_or_default();
-        let diag = Diag::error(INTERNAL, whole, format!("the compiler of Tiki failed: {text}"))
-            .note("this is a defect of Tiki, not of the kernel")
-            .help("please report it, with the kernel and this text");
+        let diag = Diag::error(
+            INTERNAL,
+            whole,
+            format!("the compiler of Tiki failed: {text}"),
+        )
+        .note("this is a defect of Tiki, not of the kernel")
+        .help("please report it, with the kernel and this text");
         (Vec::new(), vec![diag])
     })
 }

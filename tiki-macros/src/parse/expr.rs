@@ -3,9 +3,7 @@
 use super::Reader;
 use proc_macro2::Span;
 use syn::spanned::Spanned;
-use tiki_kernel::ast::{
-    Arm, BinOp, Block, Expr, ExprKind, Name, Stmt, UnOp, Unroll,
-};
+use tiki_kernel::ast::{Arm, BinOp, Block, Expr, ExprKind, Name, Stmt, UnOp, Unroll};
 use tiki_kernel::diag::Diag;
 use tiki_kernel::diag::codes::{ARGUMENTS, UNSUPPORTED};
 
@@ -462,4 +460,3 @@ fn unsupported(expr: &syn::Expr) -> (&'static str, Span) {
         other => ("this expression", ends(other).0),
     }
 }
-

@@ -83,8 +83,12 @@ impl Reader {
                 syn::GenericParam::Lifetime(l) => {
                     let at = self.at(l.lifetime.span());
                     self.sink.push(
-                        Diag::error(SIGNATURE, at, "kernels and device functions have no lifetimes")
-                            .help("leave it out: references are inferred"),
+                        Diag::error(
+                            SIGNATURE,
+                            at,
+                            "kernels and device functions have no lifetimes",
+                        )
+                        .help("leave it out: references are inferred"),
                     );
                 }
             }
@@ -123,7 +127,7 @@ impl Reader {
 
 /// A device item, under the name it has in this program.
 pub(crate) fn device_item(reader: &mut Reader, item: &syn::Item, name: &str) -> Option<Item> {
-    let mut named = |reader: &mut Reader, ident: &syn::Ident| Name {
+    let named = |reader: &mut Reader, ident: &syn::Ident| Name {
         text: name.to_owned(),
         span: reader.at(ident.span()),
     };

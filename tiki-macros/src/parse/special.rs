@@ -33,8 +33,11 @@ impl Reader {
             Ok(list) => list.into_iter().collect(),
             Err(e) => {
                 let at = self.at(e.span());
-                self.sink
-                    .push(Diag::error(UNSUPPORTED, at, format!("cannot read this: {e}")));
+                self.sink.push(Diag::error(
+                    UNSUPPORTED,
+                    at,
+                    format!("cannot read this: {e}"),
+                ));
                 Vec::new()
             }
         }
