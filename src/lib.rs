@@ -1,1 +1,67 @@
 //! Tiki: GPU kernels in Rust whose body says where every byte goes.
+//!
+//! ```ignore
+//! use tiki::prelude::*;
+//!
+//! #[tiki::kernel(threads = 256, grid = [x.dim(0).div_ceil(1024)])]
+//! pub fn add(x: &Global<f32, 1>, y: &Global<f32, 1>, out: &mut Global<f32, 1>) {
+//!     let map = ThreadMap::linear(256).vector_up_to(4);
+//!     let at = [block_idx().x];
+//!     let sum = x.tile([1024], at).load(map) + y.tile([1024], at).load(map);
+//!     out.tile_mut([1024], at).store(&sum);
+//! }
+//! ```
+//!
+//! [`kernel`] compiles the function to PTX while the crate is built; `add::launch(&stream, &x, &y, &mut
+//! out)` runs it. What can stand in a body is in [`prelude`]; devices, tensors and streams are here.
+//!
+//! A crate that renames the dependency (`gpu = { package = "tiki" }`) says so in the attribute:
+//! `#[gpu::kernel(crate = ::gpu, ..)]`.
+
+#![forbid(unsafe_code)]
+
+extern crate self as tiki;
+
+pub mod host;
+pub mod prelude;
+
+pub use tiki_kernel as compiler;
+pub use tiki_launch::*;
+pub use tiki_layout as algebra;
+#[doc(hidden)]
+pub use tiki_macros::__next;
+pub use tiki_macros::{device, kernel, kernel_set, module};
+
+/// What generated code names. Not for people.
+#[doc(hidden)]
+pub mod __private {
+    pub use crate::host;
+    pub use tiki_launch::Call;
+    pub use tiki_kernel::artifact::{Artifact, Hidden, Param, ParamKind, Usage};
+    pub use tiki_kernel::dtype::DType;
+
+    /// Stands for every instance of a kernel that did not compile.
+    pub static NOTHING_BUILT: Artifact = Artifact {
+        kernel: "",
+        instance: "",
+        entry: "",
+        target: "",
+        ptx: "",
+        threads: [1, 1, 1],
+        cluster: 1,
+        dynamic_shared: 0,
+        params: &[],
+        hidden: &[],
+        usage: Usage {
+            registers: 0,
+            shared: 0,
+            barriers: 0,
+            threads: 0,
+            blocks_per_sm: 0,
+        },
+        deny_spills: false,
+        dependent_launch: false,
+        report: "",
+        source: ("", 0),
+    };
+}

@@ -1,0 +1,87 @@
+//! Element types and what can be asked of them.
+
+use super::device_only;
+use half::{bf16, f16};
+use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Rem, Sub, SubAssign};
+
+/// A type of tensor elements: `f32`, `f16`, `bf16`, `f64`, the integers and `bool`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no element type of a tensor",
+    note = "element types are f32, f16, bf16, f64, i8 to i64, u8 to u64 and bool"
+)]
+pub trait Element: tiki_launch::Element + PartialEq + PartialOrd {
+    /// Bytes of one element in memory.
+    const BYTES: usize;
+}
+
+/// An element type with arithmetic. Integers wrap; floats round to nearest even.
+pub trait Number:
+    Element
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Rem<Output = Self>
+    + AddAssign
+    + SubAssign
+    + MulAssign
+    + DivAssign
+{
+}
+
+/// A floating-point type.
+pub trait Float: Number + Neg<Output = Self> {}
+
+/// A 16-bit floating-point type: what tensor cores multiply.
+pub trait Half: Float {}
+
+/// An integer type.
+pub trait Integer: Number + Ord {}
+
+/// `i32` and `u32`: what a whole warp reduces in one instruction.
+pub trait Int32: Integer {}
+
+/// What a shuffle carries: a value of at most 64 bits. `usize` counts as one.
+pub trait Word: Copy {}
+
+macro_rules! element {
+    ($($t:ty: $($mark:ident)*;)*) => {$(
+        impl Element for $t {
+            const BYTES: usize = size_of::<$t>();
+        }
+        impl Word for $t {}
+        $(impl $mark for $t {})*
+    )*};
+}
+
+element! {
+    f32: Number Float;
+    f16: Number Float Half;
+    bf16: Number Float Half;
+    f64: Number Float;
+    i8: Number Integer;
+    i16: Number Integer;
+    i32: Number Integer Int32;
+    i64: Number Integer;
+    u8: Number Integer;
+    u16: Number Integer;
+    u32: Number Integer Int32;
+    u64: Number Integer;
+    bool: ;
+}
+
+impl Word for usize {}
+
+/// What a scalar can do in a kernel beyond what Rust's own types can on the host.
+pub trait ScalarOps: Copy {
+    /// Conversion, to nearest even; floats to integers toward zero and saturating, NaN to 0.
+    fn cast<T: Element>(self) -> T {
+        device_only()
+    }
+    /// Absolute value; clears a NaN's sign.
+    fn abs(self) -> Self {
+        device_only()
+    }
+}
+
+impl<T: Word> ScalarOps for T {}

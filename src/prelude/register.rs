@@ -1,0 +1,235 @@
+//! Tensors in registers: every thread holds its part, as a layout says.
+
+use super::{Element, device_only};
+use std::marker::PhantomData;
+use std::ops::{Add, Div, Index, Mul, Neg, Sub};
+
+/// A register tensor, or a vector distributed like another's rows or columns.
+///
+/// `+ - * /` combine two of equal shape and layout, element by element; there is no broadcast: use
+/// [`rows`](Self::rows), [`cols`](Self::cols) and [`map`](Self::map).
+#[derive(Debug)]
+pub struct Register<E> {
+    _element: PhantomData<E>,
+}
+
+/// The thread's own values, by place.
+#[derive(Debug)]
+pub struct Raw<E> {
+    _element: PhantomData<E>,
+}
+
+impl<E: Element> Raw<E> {
+    /// How many the thread holds.
+    #[must_use]
+    #[allow(clippy::len_without_is_empty)]
+    pub fn len(&self) -> usize {
+        device_only()
+    }
+}
+
+impl<E> Index<usize> for Raw<E> {
+    type Output = E;
+    fn index(&self, place: usize) -> &E {
+        let _ = place;
+        device_only()
+    }
+}
+
+impl<E: Element> Register<E> {
+    /// Converts every element, to nearest even.
+    #[must_use]
+    pub fn cast<T: Element>(&self) -> Register<T> {
+        device_only()
+    }
+    /// Every element through `f`.
+    #[must_use]
+    pub fn map<T: Element>(&self, f: impl Fn(E) -> T) -> Register<T> {
+        let _ = f;
+        device_only()
+    }
+    /// Elements of two equals through `f`.
+    #[must_use]
+    pub fn zip<U: Element, T: Element>(
+        &self,
+        other: &Register<U>,
+        f: impl Fn(E, U) -> T,
+    ) -> Register<T> {
+        let _ = (other, f);
+        device_only()
+    }
+    /// Every element and its coordinates in the tensor through `f`.
+    #[must_use]
+    pub fn map_at<const R: usize, T: Element>(
+        &self,
+        f: impl Fn(E, [usize; R]) -> T,
+    ) -> Register<T> {
+        let _ = f;
+        device_only()
+    }
+    /// Elements whose coordinates `keep` refuses become `fill`.
+    #[must_use]
+    pub fn mask<const R: usize>(
+        &self,
+        keep: impl Fn([usize; R]) -> bool,
+        fill: E,
+    ) -> Register<E> {
+        let _ = (keep, fill);
+        device_only()
+    }
+    /// Every element and its row's element of the vector through `f`.
+    #[must_use]
+    pub fn rows<U: Element, T: Element>(
+        &self,
+        vector: &Register<U>,
+        f: impl Fn(E, U) -> T,
+    ) -> Register<T> {
+        let _ = (vector, f);
+        device_only()
+    }
+    /// Every element and its column's element of the vector through `f`.
+    #[must_use]
+    pub fn cols<U: Element, T: Element>(
+        &self,
+        vector: &Register<U>,
+        f: impl Fn(E, U) -> T,
+    ) -> Register<T> {
+        let _ = (vector, f);
+        device_only()
+    }
+    /// A vector with one element a row, distributed like the rows.
+    #[must_use]
+    pub fn row_vector(&self, init: E) -> Register<E> {
+        let _ = init;
+        device_only()
+    }
+    /// A vector with one element a column, distributed like the columns.
+    #[must_use]
+    pub fn col_vector(&self, init: E) -> Register<E> {
+        let _ = init;
+        device_only()
+    }
+    /// A tile of it, in place.
+    #[must_use]
+    pub fn tile<const K: usize>(&self, shape: [usize; K], at: [usize; K]) -> Register<E> {
+        let _ = (shape, at);
+        device_only()
+    }
+    /// Sum of each row, in the element's own type; sum 16-bit types after `.cast::<f32>()`.
+    #[must_use]
+    pub fn row_sum(&self) -> Register<E> {
+        device_only()
+    }
+    /// Greatest of each row; numbers win over NaN; the lowest value of the type if none.
+    #[must_use]
+    pub fn row_max(&self) -> Register<E> {
+        device_only()
+    }
+    /// Least of each row; numbers win over NaN.
+    #[must_use]
+    pub fn row_min(&self) -> Register<E> {
+        device_only()
+    }
+    /// Greatest of each row; NaN if the row has one.
+    #[must_use]
+    pub fn row_max_propagate_nan(&self) -> Register<E> {
+        device_only()
+    }
+    /// Least of each row; NaN if the row has one.
+    #[must_use]
+    pub fn row_min_propagate_nan(&self) -> Register<E> {
+        device_only()
+    }
+    /// Where the greatest of each row lies: the first of several; the first NaN if the row has one.
+    #[must_use]
+    pub fn row_argmax(&self) -> Register<u32> {
+        device_only()
+    }
+    /// Where the least of each row lies: the first of several; the first NaN if the row has one.
+    #[must_use]
+    pub fn row_argmin(&self) -> Register<u32> {
+        device_only()
+    }
+    /// Sum of each column.
+    #[must_use]
+    pub fn col_sum(&self) -> Register<E> {
+        device_only()
+    }
+    /// Greatest of each column.
+    #[must_use]
+    pub fn col_max(&self) -> Register<E> {
+        device_only()
+    }
+    /// Least of each column.
+    #[must_use]
+    pub fn col_min(&self) -> Register<E> {
+        device_only()
+    }
+    /// Sum of a vector, known to all threads.
+    #[must_use]
+    pub fn sum(&self) -> E {
+        device_only()
+    }
+    /// Greatest of a vector, known to all threads.
+    #[must_use]
+    pub fn max(&self) -> E {
+        device_only()
+    }
+    /// Least of a vector, known to all threads.
+    #[must_use]
+    pub fn min(&self) -> E {
+        device_only()
+    }
+    /// Where the greatest of a vector lies.
+    #[must_use]
+    pub fn argmax(&self) -> u32 {
+        device_only()
+    }
+    /// Where the least of a vector lies.
+    #[must_use]
+    pub fn argmin(&self) -> u32 {
+        device_only()
+    }
+    /// The thread's own values, by place: `raw()[i]`, `raw().len()`.
+    #[must_use]
+    pub fn raw(&self) -> Raw<E> {
+        device_only()
+    }
+}
+
+macro_rules! operators {
+    ($($op:ident $method:ident;)*) => {$(
+        operators!(@ $op $method, Register<E>, Register<E>);
+        operators!(@ $op $method, Register<E>, &Register<E>);
+        operators!(@ $op $method, &Register<E>, Register<E>);
+        operators!(@ $op $method, &Register<E>, &Register<E>);
+    )*};
+    (@ $op:ident $method:ident, $left:ty, $right:ty) => {
+        impl<E: Element> $op<$right> for $left {
+            type Output = Register<E>;
+            fn $method(self, other: $right) -> Register<E> {
+                let _ = other;
+                device_only()
+            }
+        }
+    };
+}
+operators! {
+    Add add;
+    Sub sub;
+    Mul mul;
+    Div div;
+}
+
+impl<E: Element> Neg for Register<E> {
+    type Output = Register<E>;
+    fn neg(self) -> Register<E> {
+        device_only()
+    }
+}
+impl<E: Element> Neg for &Register<E> {
+    type Output = Register<E>;
+    fn neg(self) -> Register<E> {
+        device_only()
+    }
+}

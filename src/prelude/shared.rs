@@ -1,0 +1,115 @@
+//! Tensors in the block's shared memory.
+
+use super::{Element, Layout, Order, Register, Scope, ThreadMap, device_only};
+use std::marker::PhantomData;
+
+/// A shared tensor, or a piece of one. A handle: copying it copies no element.
+#[derive(Debug)]
+pub struct Shared<E> {
+    _element: PhantomData<E>,
+}
+
+impl<E> Clone for Shared<E> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<E> Copy for Shared<E> {}
+
+/// Several shared tensors of one layout: the stages of a pipeline.
+#[derive(Debug)]
+pub struct Stages<E> {
+    _element: PhantomData<E>,
+}
+
+impl<E> Clone for Stages<E> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<E> Copy for Stages<E> {}
+
+impl<E: Element> Stages<E> {
+    /// One of them; the index may be a run-time value.
+    #[must_use]
+    pub fn stage(&self, index: usize) -> Shared<E> {
+        let _ = index;
+        device_only()
+    }
+}
+
+impl<E: Element> Shared<E> {
+    /// A shared tensor; its bytes are the layout's cosize.
+    #[must_use]
+    pub fn new(layout: Layout) -> Shared<E> {
+        let _ = layout;
+        device_only()
+    }
+    /// Several shared tensors of one layout.
+    #[must_use]
+    pub fn stages(count: usize, layout: Layout) -> Stages<E> {
+        let _ = (count, layout);
+        device_only()
+    }
+    /// Transposed (two axes).
+    #[must_use]
+    pub fn t(self) -> Shared<E> {
+        device_only()
+    }
+    /// A tile.
+    #[must_use]
+    pub fn tile<const K: usize>(&self, shape: [usize; K], at: [usize; K]) -> Shared<E> {
+        let _ = (shape, at);
+        device_only()
+    }
+    /// Into registers, distributed by the map.
+    #[must_use]
+    pub fn load(&self, map: ThreadMap) -> Register<E> {
+        let _ = map;
+        device_only()
+    }
+    /// Into registers, distributed like another tensor of this shape.
+    #[must_use]
+    pub fn load_like<T>(&self, like: &Register<T>) -> Register<E> {
+        let _ = like;
+        device_only()
+    }
+    /// From registers.
+    pub fn store(&self, value: &Register<E>) {
+        let _ = value;
+        device_only()
+    }
+    /// One element, by each thread that asks.
+    #[must_use]
+    pub fn get<const K: usize>(&self, index: [usize; K]) -> E {
+        let _ = index;
+        device_only()
+    }
+    /// Writes one element, by each thread that asks.
+    pub fn set<const K: usize>(&self, index: [usize; K], value: E) {
+        let _ = (index, value);
+        device_only()
+    }
+    /// Adds; gives the old value.
+    pub fn atom_add<const K: usize>(
+        &self,
+        index: [usize; K],
+        value: E,
+        order: Order,
+        scope: Scope,
+    ) -> E {
+        let _ = (index, value, order, scope);
+        device_only()
+    }
+    /// Adds, without a result.
+    pub fn red_add<const K: usize>(
+        &self,
+        index: [usize; K],
+        value: E,
+        order: Order,
+        scope: Scope,
+    ) {
+        let _ = (index, value, order, scope);
+        device_only()
+    }
+}
