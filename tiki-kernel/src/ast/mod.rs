@@ -5,9 +5,9 @@
 //! holds no types, no tokens and no defaults: an option the author misspelt is still here, so that the
 //! checker can say so.
 
-mod print;
+pub mod text;
 
-pub use print::print;
+pub use text::{parse, print, print_unplaced};
 
 /// A place in the author's source: an index into the door's table of tokens ([`Places`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]

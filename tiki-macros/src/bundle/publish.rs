@@ -34,14 +34,14 @@ pub(crate) fn device(attribute: TokenStream, tokens: TokenStream) -> TokenStream
         return quote!(#error #kept);
     }
     let wanted = names::paths_of_item(&item);
-    if let Some(own) = wanted.iter().find(|w| w.key == name.to_string()) {
+    if let Some(own) = wanted.iter().find(|w| name == w.key.as_str()) {
         // A struct may name itself; a function that does would never end.
         if matches!(item, Item::Fn(_)) {
             let error = recursion(own, &name);
             return quote!(#error #kept);
         }
     }
-    let wanted = wanted.into_iter().filter(|w| w.key != name.to_string());
+    let wanted = wanted.into_iter().filter(|w| name != w.key.as_str());
     let rest = fetch(&krate, "device", item.to_token_stream(), wanted.collect());
     quote!(#kept #rest)
 }

@@ -55,7 +55,7 @@ pub(crate) fn grid(source: &Source) -> TokenStream {
 /// What the host can compute at the top level of a body, in order.
 enum Step<'a> {
     Let(&'a syn::Local, &'a syn::Ident, &'a Expr),
-    Fact(Expr),
+    Fact(Box<Expr>),
 }
 
 fn steps(source: &Source) -> (Vec<Step<'_>>, Vec<(Span, String)>) {
@@ -98,7 +98,7 @@ fn steps(source: &Source) -> (Vec<Step<'_>>, Vec<(Span, String)>) {
                 for arg in &args {
                     for part in split_conjuncts(arg) {
                         match unknown(part, &known) {
-                            None => steps.push(Step::Fact(part.clone())),
+                            None => steps.push(Step::Fact(Box::new(part.clone()))),
                             Some(what) => refused.push(what),
                         }
                     }
