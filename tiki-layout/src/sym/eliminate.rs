@@ -13,9 +13,11 @@ use std::collections::BTreeMap;
 use super::poly::gcd;
 
 /// Most rows at any time.
-const MAX_ROWS: usize = 1500;
+const MAX_ROWS: usize = 250;
 /// Most columns of a system.
-const MAX_COLUMNS: usize = 80;
+const MAX_COLUMNS: usize = 48;
+/// Most rows made in one elimination: it bounds the time of a question.
+const MAX_WORK: usize = 2_000;
 
 /// `sum(coefficients[c] * c) + constant <= 0`.
 #[derive(Clone, Debug)]
@@ -71,6 +73,7 @@ fn project(rows: Vec<Row>, keep: Option<usize>) -> Result<System, Stop> {
             .collect();
         insert(&mut system, coefficients, row.constant)?;
     }
+    let mut work = 0;
     loop {
         let mut counts: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
         for coefficients in system.keys() {
@@ -89,7 +92,8 @@ fn project(rows: Vec<Row>, keep: Option<usize>) -> Result<System, Stop> {
         let Some((&column, &(up, down))) = next else {
             return Ok(system);
         };
-        if system.len() + up * down > MAX_ROWS {
+        work += up * down;
+        if system.len() + up * down > MAX_ROWS || work > MAX_WORK {
             return Err(Stop::GaveUp);
         }
         eliminate(&mut system, column)?;

@@ -8,6 +8,9 @@ use super::bounds::Bounds;
 use super::poly::{Atom, Poly};
 use super::{Answer, Expr, Precondition, Predicate, SymError, Symbol};
 
+/// Passes of solving after one fact; each defines at least one variable.
+const MAX_PASSES: usize = 64;
+
 /// An integer variable: a symbol, or one that a fact introduced (a multiple of 64 is 64 times a fresh variable).
 #[derive(Clone, Debug)]
 struct Variable {
@@ -247,6 +250,12 @@ impl Facts {
             }
             let size = i128::try_from(c.unsigned_abs()).map_err(|_| SymError::Overflow)?;
             let (whole, left) = rest.split_by(size);
+            // The step is of use only if it leaves a variable to go on with, or nothing but a constant.
+            if left.as_constant().is_none() && solvable(&left).next().is_none() {
+                self.relations.push(p.scale(-1)?);
+                self.relations.push(p);
+                return Ok(());
+            }
             let name = format!("{}'", self.variables[v as usize].name);
             let t = self.fresh(name);
             self.variables[v as usize].definition =
@@ -258,6 +267,19 @@ impl Facts {
 
     /// Restores the invariant. `false`: the facts have no common assignment.
     fn settle(&mut self) -> Result<bool, SymError> {
+        for _ in 0..MAX_PASSES {
+            if !self.resolve_relations()? || self.bounds.contradictory() {
+                return Ok(false);
+            }
+            if !self.solve_pinned()? {
+                break;
+            }
+        }
+        Ok(!self.contradictory())
+    }
+
+    /// Brings the relations to normal form. `false`: one of them is a false statement about numbers.
+    fn resolve_relations(&mut self) -> Result<bool, SymError> {
         // Without bounds and without fuel: a relation must not be simplified by itself, or it would be lost.
         self.bounds = Bounds::default();
         let mut relations: Vec<Poly> = Vec::with_capacity(self.relations.len());
@@ -272,7 +294,41 @@ impl Facts {
         }
         self.bounds = Bounds::of(&relations);
         self.relations = relations;
-        Ok(!self.bounds.contradictory() && !self.contradictory())
+        Ok(true)
+    }
+
+    /// Defines variables that the relations leave one value, and solves pairs `p <= 0`, `-p <= 0` that a later
+    /// definition has made solvable. `true`: something was defined.
+    fn solve_pinned(&mut self) -> Result<bool, SymError> {
+        let defined = |facts: &Facts| {
+            let definitions = facts.variables.iter().filter(|v| v.definition.is_some());
+            definitions.count()
+        };
+        let before = defined(self);
+        for v in 0..self.variables.len() {
+            let single = self.bounds.monomial(&vec![Atom::Var(v as u32)]).single();
+            if let (None, Some(k)) = (&self.variables[v].definition, single) {
+                self.variables[v].definition = Some(Poly::constant(k));
+            }
+        }
+        // The pairs are taken up front: one that stays unsolved comes back as the same two relations.
+        let mut pairs: Vec<Poly> = Vec::new();
+        for p in &self.relations {
+            let opposite = p.scale(-1)?;
+            if solvable(p).next().is_some()
+                && self.relations.contains(&opposite)
+                && !pairs.contains(&opposite)
+            {
+                pairs.push(p.clone());
+            }
+        }
+        for p in pairs {
+            let opposite = p.scale(-1)?;
+            self.relations.retain(|r| *r != p && *r != opposite);
+            let p = self.resolve(&p, 0)?;
+            self.equate(p)?;
+        }
+        Ok(defined(self) > before)
     }
 }
 

@@ -19,8 +19,10 @@ use super::{Answer, Expr, Facts, Interval, Predicate, SymError};
 
 /// Minima and maxima that are split into cases in one question.
 const MAX_SPLITS: u8 = 4;
-/// Inequalities that take part in one elimination.
-const MAX_FACTS: usize = 120;
+/// Facts that take part in one elimination.
+const MAX_FACTS: usize = 80;
+/// Products of facts that take part in one elimination.
+const MAX_PRODUCTS: usize = 60;
 
 impl Facts {
     /// The answer to a statement.
@@ -349,9 +351,9 @@ impl Facts {
                             found.push(product);
                         }
                     }
-                }
-                if found.len() > MAX_FACTS {
-                    return found;
+                    if found.len() > MAX_PRODUCTS {
+                        return found;
+                    }
                 }
             }
         }
