@@ -8,9 +8,11 @@
 mod algebra;
 mod arithmetic;
 pub mod atoms;
+pub mod banks;
 mod composed;
 pub mod coord;
 mod error;
+mod index_map;
 mod inline;
 pub mod laws;
 mod layout;
@@ -20,12 +22,14 @@ pub mod sym;
 mod text;
 mod tiler;
 mod tuple;
+pub mod xor;
 
 pub use algebra::ENUMERATION_LIMIT;
 pub use arithmetic::Order;
 pub use composed::Composed;
 pub use coord::Coord;
 pub use error::{Error, Result};
+pub use index_map::IndexMap;
 pub use layout::{Layout, Offsets};
 pub use swizzle::{ByteSwizzle, Swizzle};
 pub use tiler::Tiler;

@@ -1,0 +1,245 @@
+//! One request of a warp to shared memory, counted exactly.
+
+use super::{BANKS, BankError, LANES, WORD_BYTES};
+use crate::IndexMap;
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+/// Byte addresses of the lanes of one request. A lane that is predicated off has none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SharedAccess {
+    width: i64,
+    lanes_per_phase: usize,
+    addresses: Vec<Option<i64>>,
+}
+
+/// What one phase costs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Phase {
+    /// The lanes (or matrix rows) served.
+    pub lanes: Range<usize>,
+    /// Distinct words.
+    pub words: usize,
+    /// The most distinct words in one bank.
+    pub wavefronts: usize,
+    /// What any placement of as many words costs at least.
+    pub ideal: usize,
+}
+
+/// What one request costs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SharedReport {
+    /// Phase by phase.
+    pub phases: Vec<Phase>,
+    /// The sum over the phases.
+    pub wavefronts: usize,
+    /// The sum of the phases' ideals.
+    pub ideal: usize,
+    /// The worst phase: 1 is free of conflicts, n is an n-way conflict.
+    pub degree: usize,
+}
+
+impl SharedReport {
+    /// Wavefronts beyond the ideal: what profilers call bank conflicts.
+    pub fn excess(&self) -> usize {
+        self.wavefronts - self.ideal
+    }
+}
+
+/// One word of one lane, and when it is served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Service {
+    /// The lane or matrix row.
+    pub lane: usize,
+    /// The phase the lane is in.
+    pub phase: usize,
+    /// The word of the address space.
+    pub word: i64,
+    /// Its bank.
+    pub bank: i64,
+    /// The wavefront of the phase in which this word is read: the n-th distinct word of its bank.
+    pub wavefront: usize,
+}
+
+impl SharedAccess {
+    /// A plain load or store of `width` bytes per lane; at most 32 lanes.
+    ///
+    /// ```
+    /// # use tiki_layout::banks::SharedAccess;
+    /// // A column of a 32 x 32 array of 4-byte numbers: every lane meets bank 0.
+    /// let column = SharedAccess::plain(4, (0..32).map(|lane| Some(lane * 128))).unwrap();
+    /// assert_eq!(column.report().wavefronts, 32);
+    /// // One word of padding per row, and it is free of conflicts.
+    /// let padded = SharedAccess::plain(4, (0..32).map(|lane| Some(lane * 132))).unwrap();
+    /// assert_eq!(padded.report().wavefronts, 1);
+    /// ```
+    pub fn plain(
+        width: i64,
+        addresses: impl IntoIterator<Item = Option<i64>>,
+    ) -> Result<Self, BankError> {
+        let lanes_per_phase = match width {
+            1 | 2 | 4 => 32,
+            8 => 16,
+            16 => 8,
+            _ => return Err(BankError::Width { bytes: width }),
+        };
+        SharedAccess {
+            width,
+            lanes_per_phase,
+            addresses: addresses.into_iter().collect(),
+        }
+        .checked()
+    }
+
+    /// `ldmatrix` or `stmatrix`: the addresses of 8, 16 or 32 rows of 16 bytes, eight to a matrix.
+    pub fn matrices(rows: impl IntoIterator<Item = i64>) -> Result<Self, BankError> {
+        let addresses: Vec<_> = rows.into_iter().map(Some).collect();
+        if !matches!(addresses.len(), 8 | 16 | 32) {
+            return Err(BankError::Lanes {
+                count: addresses.len(),
+            });
+        }
+        SharedAccess {
+            width: 16,
+            lanes_per_phase: 8,
+            addresses,
+        }
+        .checked()
+    }
+
+    /// A plain access whose lane `i` starts at element `map(i)`.
+    pub fn of_map(map: &impl IndexMap, element_bytes: i64, width: i64) -> Result<Self, BankError> {
+        Self::plain(
+            width,
+            byte_addresses(map, element_bytes)?.into_iter().map(Some),
+        )
+    }
+
+    /// A matrix access whose row `i` starts at element `map(i)`.
+    pub fn matrices_of_map(map: &impl IndexMap, element_bytes: i64) -> Result<Self, BankError> {
+        Self::matrices(byte_addresses(map, element_bytes)?)
+    }
+
+    fn checked(self) -> Result<Self, BankError> {
+        if self.addresses.len() > LANES {
+            return Err(BankError::Lanes {
+                count: self.addresses.len(),
+            });
+        }
+        for (lane, address) in self.addresses.iter().enumerate() {
+            let Some(address) = *address else { continue };
+            if !(0..=i64::MAX >> 1).contains(&address) {
+                return Err(BankError::Address { lane });
+            }
+            if address % self.width != 0 {
+                return Err(BankError::Misaligned {
+                    lane,
+                    address,
+                    width: self.width,
+                });
+            }
+        }
+        Ok(self)
+    }
+
+    /// Bytes per lane.
+    pub fn width(&self) -> i64 {
+        self.width
+    }
+
+    /// The byte address of each lane.
+    pub fn addresses(&self) -> &[Option<i64>] {
+        &self.addresses
+    }
+
+    /// How many lanes one phase serves.
+    pub fn lanes_per_phase(&self) -> usize {
+        self.lanes_per_phase
+    }
+
+    /// The distinct words of each phase.
+    pub fn words(&self) -> Vec<BTreeSet<i64>> {
+        let words = |lanes: &[Option<i64>]| {
+            lanes
+                .iter()
+                .flatten()
+                .flat_map(|a| self.words_at(*a))
+                .collect()
+        };
+        self.addresses
+            .chunks(self.lanes_per_phase)
+            .map(words)
+            .collect()
+    }
+
+    fn words_at(&self, address: i64) -> Range<i64> {
+        address / WORD_BYTES..(address + self.width - 1) / WORD_BYTES + 1
+    }
+
+    /// The exact cost.
+    pub fn report(&self) -> SharedReport {
+        let count = self.addresses.len();
+        let phases = self.words().into_iter().enumerate().map(|(phase, words)| {
+            let mut per_bank = [0usize; BANKS as usize];
+            words
+                .iter()
+                .for_each(|word| per_bank[(word % BANKS) as usize] += 1);
+            let first = phase * self.lanes_per_phase;
+            Phase {
+                lanes: first..(first + self.lanes_per_phase).min(count),
+                words: words.len(),
+                wavefronts: per_bank.into_iter().max().unwrap_or(0),
+                ideal: words.len().div_ceil(BANKS as usize),
+            }
+        });
+        let phases: Vec<Phase> = phases.collect();
+        SharedReport {
+            wavefronts: phases.iter().map(|p| p.wavefronts).sum(),
+            ideal: phases.iter().map(|p| p.ideal).sum(),
+            degree: phases.iter().map(|p| p.wavefronts).max().unwrap_or(0),
+            phases,
+        }
+    }
+
+    /// Every word of every lane with its bank and wavefront, in order of lanes. Lanes that share a word share its
+    /// wavefront.
+    pub fn services(&self) -> Vec<Service> {
+        let mut services = Vec::new();
+        for (phase, words) in self.words().into_iter().enumerate() {
+            let lanes = self
+                .addresses
+                .iter()
+                .enumerate()
+                .skip(phase * self.lanes_per_phase)
+                .take(self.lanes_per_phase);
+            for (lane, address) in lanes {
+                for word in address.iter().flat_map(|a| self.words_at(*a)) {
+                    let bank = word % BANKS;
+                    let wavefront = words.range(..word).filter(|w| *w % BANKS == bank).count();
+                    services.push(Service {
+                        lane,
+                        phase,
+                        word,
+                        bank,
+                        wavefront,
+                    });
+                }
+            }
+        }
+        services
+    }
+}
+
+/// Element offsets of a map as byte addresses.
+pub(super) fn byte_addresses(
+    map: &impl IndexMap,
+    element_bytes: i64,
+) -> Result<Vec<i64>, BankError> {
+    let offsets = map.all_offsets()?.into_iter().enumerate();
+    offsets
+        .map(|(lane, o)| {
+            o.checked_mul(element_bytes)
+                .ok_or(BankError::Address { lane })
+        })
+        .collect()
+}
