@@ -10,6 +10,8 @@ mod atoms;
 mod case;
 #[path = "golden_ops/layouts.rs"]
 mod layouts;
+#[path = "golden_ops/memory.rs"]
+mod memory;
 #[path = "golden_ops/swizzled.rs"]
 mod swizzled;
 #[path = "golden_ops/tuples.rs"]
@@ -20,7 +22,13 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-const TABLES: &[&[Row]] = &[layouts::ROWS, tuples::ROWS, swizzled::ROWS, atoms::ROWS];
+const TABLES: &[&[Row]] = &[
+    layouts::ROWS,
+    tuples::ROWS,
+    swizzled::ROWS,
+    atoms::ROWS,
+    memory::ROWS,
+];
 
 fn folder() -> PathBuf {
     match std::env::var_os("LAYOUT_GOLDENS") {
