@@ -1,0 +1,77 @@
+//! The arguments of one launch: 64-bit words in a fixed array, so that a warm launch allocates nothing.
+//!
+//! Each argument is one word, its value in the low bytes; the width says how many of them count. The
+//! GPU's driver is handed a pointer to each word; the virtual machine packs them as the entry declares
+//! them (each at a multiple of its own width).
+
+use arrayvec::ArrayVec;
+
+/// Words a launch can pass.
+pub(crate) const CAPACITY: usize = 128;
+
+/// The arguments of one launch.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Args {
+    words: ArrayVec<u64, CAPACITY>,
+    widths: ArrayVec<u8, CAPACITY>,
+}
+
+impl Args {
+    /// Appends one argument of `width` bytes; false if there is no room.
+    #[inline]
+    pub fn push(&mut self, word: u64, width: u8) -> bool {
+        self.words.try_push(word).is_ok() && self.widths.try_push(width).is_ok()
+    }
+    /// The words, in order.
+    #[inline]
+    pub fn words(&self) -> &[u64] {
+        &self.words
+    }
+    /// Keeps the first arguments only.
+    #[inline]
+    pub fn truncate(&mut self, count: usize) {
+        self.words.truncate(count);
+        self.widths.truncate(count);
+    }
+    /// Bytes that count of each.
+    #[allow(dead_code)] // only a machine that reads the parameter space itself asks
+    pub fn widths(&self) -> &[u8] {
+        &self.widths
+    }
+    /// The bytes of the entry's parameter space.
+    #[allow(dead_code)] // as above
+    pub fn packed(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(8 * self.words.len());
+        for (word, &width) in self.words.iter().zip(&self.widths) {
+            let width = usize::from(width);
+            bytes.resize(bytes.len().next_multiple_of(width), 0);
+            bytes.extend_from_slice(&word.to_le_bytes()[..width]);
+        }
+        bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packing_aligns_each_argument_to_its_width() {
+        let mut args = Args::default();
+        for (word, width) in [(0x11, 1), (0x2222_2222, 4), (0x33, 2), (0x4444, 8)] {
+            assert!(args.push(word, width));
+        }
+        let mut expected = vec![
+            0x11, 0, 0, 0, 0x22, 0x22, 0x22, 0x22, 0x33, 0, 0, 0, 0, 0, 0, 0,
+        ];
+        expected.extend([0x44, 0x44, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(args.packed(), expected);
+    }
+
+    #[test]
+    fn a_full_list_refuses() {
+        let mut args = Args::default();
+        assert!((0..CAPACITY as u64).all(|i| args.push(i, 8)));
+        assert!(!args.push(0, 8));
+    }
+}

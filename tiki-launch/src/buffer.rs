@@ -1,0 +1,149 @@
+//! One piece of device memory, shared by all tensors that view it.
+//!
+//! The last tensor to go frees it, in stream order behind its last use (see [`crate::order`]), so no
+//! host thread waits. Memory that another library owns is viewed in the same way and never freed.
+
+use crate::device::Device;
+use crate::error::LaunchError;
+use crate::order::BufferId;
+
+/// Device memory.
+#[derive(Debug)]
+pub(crate) struct Buffer {
+    device: Device,
+    id: BufferId,
+    address: u64,
+    owned: bool,
+}
+
+impl Buffer {
+    /// Allocates; the content is whatever was there, or zeros. No bytes need no memory.
+    pub fn allocate(device: &Device, bytes: u64, zeroed: bool) -> Result<Buffer, LaunchError> {
+        let machine = device.machine();
+        let mut state = device.lock();
+        if state.order.capturing(0) {
+            return Err(LaunchError::InCapture {
+                doing: "allocating a tensor",
+            });
+        }
+        let raw = state.order.raw(0);
+        let address = if bytes == 0 {
+            0
+        } else {
+            machine.allocate(bytes, raw)?
+        };
+        if zeroed
+            && bytes > 0
+            && let Err(error) = machine.zero(address, bytes, raw)
+        {
+            machine.free(address, raw);
+            return Err(error);
+        }
+        let id = state.order.register(0);
+        drop(state);
+        Ok(Buffer {
+            device: device.clone(),
+            id,
+            address,
+            owned: bytes > 0,
+        })
+    }
+
+    /// Takes over memory that was allocated on a stream of the device.
+    pub fn adopt(device: &Device, address: u64, stream: usize) -> Buffer {
+        let id = device.lock().order.register(stream);
+        Buffer {
+            device: device.clone(),
+            id,
+            address,
+            owned: true,
+        }
+    }
+
+    /// Views memory that someone else owns.
+    pub fn foreign(device: &Device, address: u64) -> Buffer {
+        let id = device.lock().order.register(0);
+        Buffer {
+            device: device.clone(),
+            id,
+            address,
+            owned: false,
+        }
+    }
+
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+    pub fn id(&self) -> BufferId {
+        self.id
+    }
+    pub fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// Copies bytes from the host; they have left `bytes` when this returns.
+    pub fn upload(&self, offset: u64, bytes: &[u8]) -> Result<(), LaunchError> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let machine = self.device.machine();
+        let mut state = self.device.lock();
+        let (stream, _) = state.order.pin_writer(machine, self.id)?;
+        let outcome = if state.order.capturing(stream) {
+            Err(LaunchError::InCapture {
+                doing: "copying from the host",
+            })
+        } else {
+            state.order.before(machine, stream, self.id, true)
+        };
+        if let Err(error) = outcome {
+            state.order.unpin(machine, stream, None);
+            return Err(error);
+        }
+        let ticket = state.order.next(stream);
+        state.order.touched(stream, self.id, true);
+        let raw = state.order.raw(stream);
+        drop(state);
+        let done = machine.upload(self.address + offset, bytes, raw);
+        self.device
+            .lock()
+            .order
+            .unpin(machine, stream, done.is_ok().then_some(ticket));
+        done
+    }
+
+    /// Copies bytes to the host, behind the last write.
+    pub fn download(&self, offset: u64, bytes: &mut [u8]) -> Result<(), LaunchError> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let machine = self.device.machine();
+        let mut state = self.device.lock();
+        let (stream, ticket) = state.order.pin_writer(machine, self.id)?;
+        if state.order.capturing(stream) {
+            state.order.unpin(machine, stream, None);
+            return Err(LaunchError::InCapture {
+                doing: "copying to the host",
+            });
+        }
+        let raw = state.order.raw(stream);
+        drop(state);
+        let done = machine.download(self.address + offset, bytes, raw);
+        self.device
+            .lock()
+            .order
+            .unpin(machine, stream, done.is_ok().then_some(ticket));
+        done
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        let mut state = self.device.lock();
+        state.order.release(
+            self.device.machine(),
+            self.id,
+            self.owned.then_some(self.address),
+        );
+    }
+}

@@ -1,0 +1,255 @@
+//! One launch: what generated code calls.
+//!
+//! 1. [`Call::new`] refuses a device the kernel is not built for.
+//! 2. Each argument, in the order of the signature, is checked against its parameter: device, type, rank,
+//!    row-major order unless strided, alignment, 32-bit extents.
+//! 3. [`Call::fact`] checks what `require!` states, [`Call::grid`] the grid.
+//! 4. [`Call::launch`] checks that no output shares elements with another argument; if the grid is empty it
+//!    stops here, with everything checked and nothing run. Then, under the device's lock, it lets the
+//!    stream wait for other streams where they touched the same buffers, and hands the kernel over.
+//!
+//! All checks happen on the host before anything runs. A warm launch allocates nothing.
+
+mod check;
+
+use arrayvec::ArrayVec;
+use tiki_kernel::artifact::{Artifact, Hidden, ParamKind};
+
+use crate::args::Args;
+use crate::element::Element;
+use crate::error::{FactError, LaunchError, Place};
+use crate::kernel::{Kernel, Plan};
+use crate::machine::Shot;
+use crate::stream::Stream;
+use crate::tensor::{Operand, Tensor};
+
+/// Tensors a kernel can take.
+const TENSORS: usize = 32;
+
+/// A launch under construction.
+#[derive(Debug)]
+pub struct Call<'a> {
+    stream: &'a Stream,
+    plan: Plan<'a>,
+    given: usize,
+    args: Args,
+    operands: ArrayVec<(Operand<'a>, u8, bool), TENSORS>,
+    grid: [u64; 3],
+}
+
+impl<'a> Call<'a> {
+    /// Begins a launch of an artefact.
+    #[inline]
+    pub fn new(stream: &'a Stream, artifact: &'static Artifact) -> Result<Call<'a>, LaunchError> {
+        Call::of(stream, Plan::Artifact(artifact))
+    }
+
+    /// Begins a launch of a kernel made from PTX text.
+    pub fn raw(stream: &'a Stream, kernel: &'a Kernel) -> Result<Call<'a>, LaunchError> {
+        if kernel.device() != stream.device() {
+            return Err(LaunchError::OtherDevice {
+                place: Box::new(Place {
+                    kernel: kernel.name().into(),
+                    argument: "the kernel itself".into(),
+                }),
+                there: kernel.device().to_string(),
+                here: stream.device().to_string(),
+            });
+        }
+        Call::of(stream, Plan::Kernel(kernel))
+    }
+
+    #[inline]
+    fn of(stream: &'a Stream, plan: Plan<'a>) -> Result<Call<'a>, LaunchError> {
+        plan.must_run_on(stream.device())?;
+        Ok(Call {
+            stream,
+            plan,
+            given: 0,
+            args: Args::default(),
+            operands: ArrayVec::new(),
+            grid: [1; 3],
+        })
+    }
+
+    /// Gives an input.
+    #[inline]
+    pub fn tensor<E: Element, const R: usize>(
+        &mut self,
+        index: usize,
+        tensor: &'a Tensor<E, R>,
+    ) -> Result<&mut Self, LaunchError> {
+        self.operand(index, tensor.operand(), false)?;
+        Ok(self)
+    }
+
+    /// Gives an output (or a tensor that is both read and written).
+    #[inline]
+    pub fn tensor_mut<E: Element, const R: usize>(
+        &mut self,
+        index: usize,
+        tensor: &'a mut Tensor<E, R>,
+    ) -> Result<&mut Self, LaunchError> {
+        self.operand(index, tensor.operand(), true)?;
+        Ok(self)
+    }
+
+    /// Gives a value.
+    #[inline]
+    pub fn scalar<E: Element>(&mut self, index: usize, value: E) -> Result<&mut Self, LaunchError> {
+        self.in_turn(index)?;
+        match self.plan.params()[index].kind {
+            ParamKind::Scalar(dtype) if dtype == E::DTYPE => {}
+            kind => {
+                return Err(self.wrong_type(index, kind, format!("a value of type {}", E::DTYPE)));
+            }
+        }
+        self.push(value.word(), E::DTYPE.bytes() as u8)?;
+        Ok(self)
+    }
+
+    /// States a fact the kernel was compiled on: refused, with both sides, unless it holds.
+    #[inline]
+    pub fn fact(
+        &mut self,
+        holds: bool,
+        fact: &'static str,
+        left: i128,
+        right: i128,
+    ) -> Result<&mut Self, LaunchError> {
+        if holds {
+            return Ok(self);
+        }
+        Err(FactError {
+            kernel: self.plan.name().into(),
+            fact: fact.into(),
+            left,
+            right,
+        }
+        .into())
+    }
+
+    /// The grid, in blocks; one block unless said. If an extent is 0, nothing is launched.
+    #[inline]
+    pub fn grid(&mut self, grid: [u64; 3]) -> Result<&mut Self, LaunchError> {
+        let cluster = u64::from(self.plan.cluster());
+        let fits = grid
+            .iter()
+            .zip(check::GRID)
+            .all(|(&blocks, limit)| blocks <= limit);
+        if !fits || !grid[0].is_multiple_of(cluster) {
+            return Err(LaunchError::Grid {
+                kernel: self.plan.name().into(),
+                grid,
+                limit: check::GRID,
+                cluster: self.plan.cluster(),
+            });
+        }
+        self.grid = grid;
+        Ok(self)
+    }
+
+    /// Hands the kernel over to the stream. May be called again: the same launch once more.
+    pub fn launch(&mut self) -> Result<(), LaunchError> {
+        if self.given != self.plan.params().len() {
+            return Err(self.wrong_count(self.given));
+        }
+        self.must_not_overlap()?;
+        if self.grid.contains(&0) {
+            return Ok(());
+        }
+        let (device, stream) = (self.stream.device(), self.stream.id());
+        let machine = device.machine();
+        let mut lock = device.lock();
+        let function = match self.plan {
+            Plan::Kernel(kernel) => kernel.function(),
+            Plan::Artifact(artifact) => {
+                match lock.functions.get(&std::ptr::from_ref(artifact).addr()) {
+                    Some(function) => *function,
+                    None => {
+                        drop(lock);
+                        let function = self.plan.function(device)?;
+                        lock = device.lock();
+                        function
+                    }
+                }
+            }
+        };
+        let own = self.args.words().len();
+        if !self.plan.hidden().is_empty() {
+            if lock.order.capturing(stream) {
+                drop(lock);
+                self.hidden_for_graph()?;
+                lock = device.lock();
+            } else {
+                let state = &mut *lock;
+                for &Hidden::Workspace { bytes, zeroed } in self.plan.hidden() {
+                    let address =
+                        state
+                            .workspaces
+                            .lend(machine, &mut state.order, stream, bytes)?;
+                    if zeroed {
+                        machine.zero(address, bytes, state.order.raw(stream))?;
+                    }
+                    self.push(address, 8)?;
+                }
+            }
+        }
+        let order = &mut lock.order;
+        let capturing = order.capturing(stream);
+        if capturing && let Plan::Kernel(kernel) = self.plan {
+            order.keep(stream, kernel.module());
+        }
+        for (operand, _, writes) in &self.operands {
+            if capturing {
+                order.capture(stream, operand.buffer, *writes);
+            } else {
+                order.before(machine, stream, operand.buffer.id(), *writes)?;
+            }
+        }
+        let shot = Shot {
+            kernel: self.plan.name(),
+            function: function.entry.function,
+            grid: self.grid.map(|blocks| blocks as u32),
+            block: self.plan.block(),
+            cluster: self.plan.cluster(),
+            dynamic_shared: self.plan.dynamic_shared(),
+            dependent: self.plan.dependent(),
+            args: &self.args,
+        };
+        let launched = machine.launch(&shot, order.raw(stream));
+        if launched.is_ok() && !capturing {
+            order.next(stream);
+            for (operand, _, writes) in &self.operands {
+                order.touched(stream, operand.buffer.id(), *writes);
+            }
+        }
+        drop(lock);
+        self.args.truncate(own);
+        launched
+    }
+
+    /// Hidden arguments of a launch under capture: memory of the graph's own.
+    #[cold]
+    fn hidden_for_graph(&mut self) -> Result<(), LaunchError> {
+        let device = self.stream.device();
+        for &Hidden::Workspace { bytes, zeroed } in self.plan.hidden() {
+            let buffer = crate::workspace::for_graph(device, bytes)?;
+            let mut state = device.lock();
+            if zeroed {
+                device.machine().zero(
+                    buffer.address(),
+                    bytes,
+                    state.order.raw(self.stream.id()),
+                )?;
+            }
+            state.order.capture(self.stream.id(), &buffer, true);
+            drop(state);
+            self.push(buffer.address(), 8)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,242 @@
+//! A device: a GPU or the virtual machine, chosen once and never changed silently.
+//!
+//! [`Device::open_default`] obeys `TIKI_DEVICE`; without it, it takes the first GPU, and the virtual
+//! machine only where there is no driver or no GPU at all. A driver that is there but broken is an error.
+//! A handle is cheap to clone and usable from any thread; all handles to one GPU are the same device.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use tiki_kernel::target::Target;
+
+use crate::element::Element;
+use crate::error::LaunchError;
+use crate::kernel::Function;
+use crate::machine::{Kind, Machine};
+use crate::order::Order;
+use crate::stream::Stream;
+use crate::tensor::Tensor;
+use crate::workspace::Workspaces;
+
+/// A GPU or the virtual machine.
+#[derive(Clone)]
+pub struct Device(Arc<Shared>);
+
+pub(crate) struct Shared {
+    machine: Box<dyn Machine>,
+    state: Mutex<State>,
+}
+
+/// What the device's lock guards.
+#[derive(Default)]
+pub(crate) struct State {
+    pub order: Order,
+    /// Loaded artefacts, by the address of the artefact.
+    pub functions: HashMap<usize, Function, BuildHasherDefault<AddressHasher>>,
+    pub workspaces: Workspaces,
+}
+
+impl Device {
+    /// The device `TIKI_DEVICE` names (`vm`, `vm:TARGET`, `cuda:N`); unset, a GPU if there is one, else
+    /// the virtual machine.
+    pub fn open_default() -> Result<Device, LaunchError> {
+        match std::env::var("TIKI_DEVICE") {
+            Ok(name) => Device::named(&name),
+            Err(std::env::VarError::NotPresent) => match Device::cuda(0) {
+                Err(LaunchError::NoDriver { .. } | LaunchError::NoDevice { count: 0, .. }) => {
+                    Device::vm()
+                }
+                other => other,
+            },
+            Err(std::env::VarError::NotUnicode(name)) => Err(LaunchError::DeviceName {
+                given: name.to_string_lossy().into_owned(),
+            }),
+        }
+    }
+
+    /// The device of a name as `TIKI_DEVICE` spells it.
+    pub fn named(name: &str) -> Result<Device, LaunchError> {
+        let wrong = || LaunchError::DeviceName {
+            given: name.to_string(),
+        };
+        match name.split_once(':') {
+            None if name == "vm" => Device::vm(),
+            Some(("vm", target)) => Device::vm_of(Target::by_name(target).ok_or_else(wrong)?),
+            Some(("cuda", number)) => Device::cuda(number.parse().map_err(|_| wrong())?),
+            _ => Err(wrong()),
+        }
+    }
+
+    /// A virtual machine of its own, which runs kernels of every target.
+    pub fn vm() -> Result<Device, LaunchError> {
+        let newest = Target::all().max_by_key(|t| t.row().capability);
+        Device::vm_of(newest.unwrap_or_else(Target::default_target))
+    }
+
+    /// A virtual machine that imitates a card of this target: kernels of newer targets are refused.
+    pub fn vm_of(target: Target) -> Result<Device, LaunchError> {
+        crate::host::open(target).and_then(Device::over)
+    }
+
+    /// The GPU of this number.
+    pub fn cuda(ordinal: usize) -> Result<Device, LaunchError> {
+        static OPEN: Mutex<Vec<(usize, Weak<Shared>)>> = Mutex::new(Vec::new());
+        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        open.retain(|(_, shared)| shared.strong_count() > 0);
+        if let Some(shared) = open
+            .iter()
+            .find(|(n, _)| *n == ordinal)
+            .and_then(|(_, s)| s.upgrade())
+        {
+            return Ok(Device(shared));
+        }
+        let device = Device::over(crate::gpu::open(ordinal)?)?;
+        open.push((ordinal, Arc::downgrade(&device.0)));
+        Ok(device)
+    }
+
+    /// A device over a machine, with its default stream.
+    pub(crate) fn over(machine: Box<dyn Machine>) -> Result<Device, LaunchError> {
+        let mut state = State::default();
+        let raw = machine.new_stream()?;
+        state.order.open(&*machine, raw, true)?;
+        Ok(Device(Arc::new(Shared {
+            machine,
+            state: Mutex::new(state),
+        })))
+    }
+
+    /// Name of the card or the machine.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.machine().traits().name
+    }
+    /// Which kind of machine it is.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        self.machine().traits().kind
+    }
+    /// Compute capability.
+    #[must_use]
+    pub fn capability(&self) -> (u32, u32) {
+        self.machine().traits().capability
+    }
+    /// Number of multiprocessors.
+    #[must_use]
+    pub fn multiprocessors(&self) -> u32 {
+        self.machine().traits().multiprocessors
+    }
+    /// Version of what drives it.
+    #[must_use]
+    pub fn driver(&self) -> &str {
+        &self.machine().traits().driver
+    }
+    /// Whether kernels built for a target run here.
+    #[must_use]
+    pub fn runs(&self, target: Target) -> bool {
+        self.machine().traits().runs(target)
+    }
+
+    /// The device's default stream.
+    #[must_use]
+    pub fn stream(&self) -> Stream {
+        Stream::default_of(self)
+    }
+    /// A further stream, not ordered with any other except through the tensors they share.
+    pub fn new_stream(&self) -> Result<Stream, LaunchError> {
+        Stream::open(self)
+    }
+
+    /// A row-major tensor with the values of a host slice.
+    pub fn tensor_from<E: Element, const R: usize>(
+        &self,
+        host: &[E],
+        shape: [usize; R],
+    ) -> Result<Tensor<E, R>, LaunchError> {
+        Tensor::from_host(self, host, shape)
+    }
+    /// A row-major tensor of zeros.
+    pub fn zeros<E: Element, const R: usize>(
+        &self,
+        shape: [usize; R],
+    ) -> Result<Tensor<E, R>, LaunchError> {
+        Tensor::allocate(self, shape, true)
+    }
+    /// A row-major tensor whose values are not defined.
+    pub fn empty<E: Element, const R: usize>(
+        &self,
+        shape: [usize; R],
+    ) -> Result<Tensor<E, R>, LaunchError> {
+        Tensor::allocate(self, shape, false)
+    }
+
+    #[inline]
+    pub(crate) fn machine(&self) -> &dyn Machine {
+        &*self.0.machine
+    }
+    #[inline]
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Two handles are equal if they are the same device.
+impl PartialEq for Device {
+    fn eq(&self, other: &Device) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+impl Eq for Device {}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Device").field(&self.name()).finish()
+    }
+}
+
+/// `NVIDIA H200 (cuda:0)`.
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind() {
+            Kind::Gpu(n) => write!(f, "{} (cuda:{n})", self.name()),
+            Kind::Vm => write!(f, "{} (vm)", self.name()),
+        }
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let machine = &*self.machine;
+        state.workspaces.clear(machine, &mut state.order);
+        state.order.shut(machine);
+        for function in state.functions.values() {
+            machine.unload(function.entry.module);
+        }
+    }
+}
+
+/// An address is its own hash, but for its low bits.
+#[derive(Debug, Default)]
+pub(crate) struct AddressHasher(u64);
+
+impl Hasher for AddressHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        for &b in bytes {
+            self.0 = (self.0 ^ u64::from(b)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        }
+    }
+    fn write_usize(&mut self, n: usize) {
+        self.0 = (n as u64 >> 3)
+            .wrapping_mul(0x9E37_79B9_7F4A_7C15)
+            .rotate_left(29);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,230 @@
+//! Loading PTX and launching entries.
+
+use std::ffi::{CString, c_int, c_uint, c_void};
+use std::mem::MaybeUninit;
+use std::ptr::null_mut;
+
+use cudarc::driver::sys;
+
+use super::context::{Gpu, function, stream, text};
+use super::status::{check, failed, status};
+use crate::args::CAPACITY;
+use crate::error::LaunchError;
+use crate::machine::{Entry, Machine, RawFunction, RawModule, RawStream, Shot, Unit};
+
+/// Bytes of room for the assembler's words.
+const LOG: usize = 16 * 1024;
+
+/// Blocks of a cluster that every card with clusters grants.
+const PORTABLE_CLUSTER: u32 = 8;
+
+impl Gpu {
+    /// Assembles PTX text and looks up its entry.
+    pub(super) fn load_unit(&self, unit: &Unit<'_>) -> Result<Entry, LaunchError> {
+        self.bind()?;
+        let relaxed = Relaxed::begin();
+        let no_entry = || LaunchError::NoEntry {
+            kernel: unit.kernel.into(),
+            entry: unit.entry.into(),
+        };
+        let name = CString::new(unit.entry).map_err(|_| no_entry())?;
+        let module = self.assemble(unit)?;
+        let loaded = RawModule(module.expose_provenance() as u64);
+        let mut found = null_mut();
+        // SAFETY: the module is alive, the name ends in NUL.
+        match unsafe { sys::cuModuleGetFunction(&raw mut found, module, name.as_ptr()) } {
+            sys::CUresult::CUDA_SUCCESS => {}
+            sys::CUresult::CUDA_ERROR_NOT_FOUND => {
+                self.unload(loaded);
+                return Err(no_entry());
+            }
+            other => {
+                self.unload(loaded);
+                check("looking up a kernel", other)?;
+            }
+        }
+        let entry = self
+            .prepare(unit, found, loaded)
+            .inspect_err(|_| self.unload(loaded));
+        drop(relaxed);
+        entry
+    }
+
+    fn assemble(&self, unit: &Unit<'_>) -> Result<sys::CUmodule, LaunchError> {
+        use sys::CUjit_option_enum as Option;
+        let refused = |log: String, result| LaunchError::Refused {
+            kernel: unit.kernel.into(),
+            log,
+            status: status(result).err().unwrap_or_default(),
+        };
+        let Ok(source) = CString::new(unit.ptx) else {
+            return Err(refused(
+                "the text contains a NUL".into(),
+                sys::CUresult::CUDA_ERROR_INVALID_PTX,
+            ));
+        };
+        let mut errors = vec![0u8; LOG];
+        let mut options = [
+            Option::CU_JIT_ERROR_LOG_BUFFER,
+            Option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+            Option::CU_JIT_GENERATE_LINE_INFO,
+        ];
+        // Numbers are passed in the place of pointers.
+        let mut values = [
+            errors.as_mut_ptr().cast::<c_void>(),
+            std::ptr::without_provenance_mut(LOG - 1),
+            std::ptr::without_provenance_mut(1),
+        ];
+        let mut module = null_mut();
+        // SAFETY: options and values are parallel arrays; the log outlives the call.
+        let result = unsafe {
+            sys::cuModuleLoadDataEx(
+                &raw mut module,
+                source.as_ptr().cast(),
+                options.len() as c_uint,
+                options.as_mut_ptr(),
+                values.as_mut_ptr(),
+            )
+        };
+        match result {
+            sys::CUresult::CUDA_SUCCESS => Ok(module),
+            sys::CUresult::CUDA_ERROR_INVALID_PTX
+            | sys::CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU
+            | sys::CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION
+            | sys::CUresult::CUDA_ERROR_INVALID_IMAGE
+            | sys::CUresult::CUDA_ERROR_INVALID_SOURCE => Err(refused(text(&errors), result)),
+            other => check("loading a kernel", other).map(|()| module),
+        }
+    }
+
+    /// Reads what the driver made of it, and sets what must be set once.
+    fn prepare(
+        &self,
+        unit: &Unit<'_>,
+        found: sys::CUfunction,
+        module: RawModule,
+    ) -> Result<Entry, LaunchError> {
+        use sys::CUfunction_attribute_enum as Ask;
+        let ask = |which| -> Result<u32, LaunchError> {
+            let mut value: c_int = 0;
+            // SAFETY: the function is alive.
+            check("asking about a kernel", unsafe {
+                sys::cuFuncGetAttribute(&raw mut value, which, found)
+            })?;
+            Ok(value as u32)
+        };
+        let set = |which, value: u32| {
+            // SAFETY: as above.
+            check("setting up a kernel", unsafe {
+                sys::cuFuncSetAttribute(found, which, value as c_int)
+            })
+        };
+        let static_shared = ask(Ask::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?;
+        if unit.dynamic_shared > 0 {
+            let (bytes, limit) = (
+                static_shared + unit.dynamic_shared,
+                self.traits().shared_per_block,
+            );
+            if bytes > limit {
+                return Err(LaunchError::Shared {
+                    kernel: unit.kernel.into(),
+                    bytes,
+                    limit,
+                });
+            }
+            set(
+                Ask::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                unit.dynamic_shared,
+            )?;
+        }
+        if unit.cluster > PORTABLE_CLUSTER {
+            set(Ask::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1)?;
+        }
+        Ok(Entry {
+            module,
+            function: RawFunction(found.expose_provenance() as u64),
+            registers: ask(Ask::CU_FUNC_ATTRIBUTE_NUM_REGS)?,
+            local_bytes: ask(Ask::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?,
+            static_shared,
+        })
+    }
+
+    /// Hands a launch to the driver.
+    #[inline]
+    pub(super) fn launch_shot(&self, shot: &Shot<'_>, at: RawStream) -> Result<(), LaunchError> {
+        use sys::CUlaunchAttributeID as Id;
+        self.bind()?;
+        let words = shot.args.words();
+        let mut pointers = [const { MaybeUninit::<*mut c_void>::uninit() }; CAPACITY];
+        for (pointer, word) in pointers.iter_mut().zip(words) {
+            pointer.write(std::ptr::from_ref(word).cast_mut().cast());
+        }
+        // SAFETY: all-zero is a valid attribute (it is ignored).
+        let mut attributes: [sys::CUlaunchAttribute; 2] = unsafe { std::mem::zeroed() };
+        let mut count = 0;
+        if shot.cluster > 1 {
+            attributes[count].id = Id::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+            attributes[count].value.clusterDim = sys::CUlaunchAttributeValue_union__bindgen_ty_1 {
+                x: shot.cluster,
+                y: 1,
+                z: 1,
+            };
+            count += 1;
+        }
+        if shot.dependent {
+            attributes[count].id = Id::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+            attributes[count]
+                .value
+                .programmaticStreamSerializationAllowed = 1;
+            count += 1;
+        }
+        let config = sys::CUlaunchConfig {
+            gridDimX: shot.grid[0],
+            gridDimY: shot.grid[1],
+            gridDimZ: shot.grid[2],
+            blockDimX: shot.block[0],
+            blockDimY: shot.block[1],
+            blockDimZ: shot.block[2],
+            sharedMemBytes: shot.dynamic_shared,
+            hStream: stream(at),
+            attrs: attributes.as_mut_ptr(),
+            numAttrs: count as c_uint,
+        };
+        // SAFETY: the function is loaded in the bound context; the first `words.len()` pointers are set,
+        // each to a word that outlives the call, which is as many as the entry declares (the caller's
+        // signature says so); the driver copies the values before it returns.
+        let result = unsafe {
+            sys::cuLaunchKernelEx(
+                &raw const config,
+                function(shot.function),
+                pointers.as_mut_ptr().cast(),
+                null_mut(),
+            )
+        };
+        if result == sys::CUresult::CUDA_SUCCESS {
+            Ok(())
+        } else {
+            let doing = format!("launching kernel `{}`", shot.kernel);
+            Err(failed(doing.into(), result))
+        }
+    }
+}
+
+/// Lets this thread load modules while one of its streams is captured, which the driver forbids otherwise.
+struct Relaxed(sys::CUstreamCaptureMode);
+
+impl Relaxed {
+    fn begin() -> Relaxed {
+        let mut mode = sys::CUstreamCaptureMode_enum::CU_STREAM_CAPTURE_MODE_RELAXED;
+        // SAFETY: exchanges the thread's mode with the local's.
+        let _ = unsafe { sys::cuThreadExchangeStreamCaptureMode(&raw mut mode) };
+        Relaxed(mode)
+    }
+}
+
+impl Drop for Relaxed {
+    fn drop(&mut self) {
+        // SAFETY: as above.
+        let _ = unsafe { sys::cuThreadExchangeStreamCaptureMode(&raw mut self.0) };
+    }
+}
