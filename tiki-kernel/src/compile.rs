@@ -2,6 +2,7 @@
 
 use crate::artifact::{Hidden, ParamKind, Usage};
 use crate::ast::Program;
+use crate::check;
 use crate::diag::Sink;
 use crate::dtype::DType;
 use crate::target::Target;
@@ -70,6 +71,12 @@ pub type Dump<'a> = &'a mut dyn FnMut(&str, &str, &str);
 /// parameters). An instance with errors yields no output; the errors are in the sink.
 pub fn compile(program: &Program, sink: &mut Sink, dump: Dump<'_>) -> Vec<Output> {
     dump("ast", "", &crate::ast::print(program));
-    let _ = sink;
+    for instance in check::instances::run(program, sink) {
+        let title = check::instances::title(&program.kernel.name.text, &instance);
+        let Some(kernel) = check::run(program, &instance, &title, sink) else {
+            continue;
+        };
+        dump("ir", &title, &crate::ir::print(&kernel));
+    }
     Vec::new()
 }

@@ -11,11 +11,12 @@
 
 pub mod artifact;
 pub mod ast;
+pub mod check;
 pub mod compile;
 pub mod diag;
 pub mod dtype;
 pub mod ir;
-pub mod ops;
 pub mod isa;
+pub mod ops;
 pub mod ptx;
 pub mod target;
