@@ -246,7 +246,7 @@ mod tests {
     #[test]
     fn every_element_once() {
         let d = linear();
-        let mut seen = vec![0; 3 * 16];
+        let mut seen = [0; 3 * 16];
         for t in 0..4 {
             for v in 0..d.len() {
                 let c = d.coordinate(t, v, 2);

@@ -24,6 +24,7 @@
 pub mod build;
 pub mod dist;
 mod print;
+pub mod reduction;
 pub mod visit;
 
 pub use dist::{Dist, Mode};
