@@ -1,11 +1,12 @@
 //! The order of the stages, and nothing else.
 
 use crate::artifact::{Hidden, ParamKind, Usage};
-use crate::ast::Program;
-use crate::check;
+use crate::ast::{Places, Program};
 use crate::diag::Sink;
 use crate::dtype::DType;
+use crate::report::Report;
 use crate::target::Target;
+use crate::{budget, ir, lower, schedule};
 
 /// A value of a kernel's parameter in one instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -62,21 +63,60 @@ pub struct Output {
     pub usage: Usage,
     /// What was chosen and why.
     pub report: String,
+    /// The same as JSON: an array of objects with the numbers named.
+    pub report_json: String,
 }
 
 /// A stage's own text, given to whoever asked for it: stage name, instance, text.
 pub type Dump<'a> = &'a mut dyn FnMut(&str, &str, &str);
 
+/// From one checked instance to its output: the stages behind the checker. `None` if it has errors; they
+/// are in the sink.
+pub fn emit(
+    mut kernel: ir::Kernel,
+    instance: &Instance,
+    places: &Places,
+    sink: &mut Sink,
+    dump: Dump<'_>,
+) -> Option<Output> {
+    let title = kernel.title.clone();
+    let mut report = Report::default();
+    dump("ir", &title, &ir::print(&kernel));
+    let plan = schedule::run(&mut kernel, &mut report);
+    dump("schedule", &title, &ir::print(&kernel));
+    let lowered = lower::run(&kernel, &plan, places, sink);
+    dump("lower", &title, &lowered.module.to_string());
+    let usage = budget::run(&kernel, &lowered, sink, &mut report);
+    let ptx = lowered.module.to_string();
+    dump("ptx", &title, &ptx);
+    if sink.has_errors() {
+        return None;
+    }
+    Some(Output {
+        instance: instance.clone(),
+        title,
+        entry: kernel.entry.clone(),
+        target: kernel.target,
+        ptx,
+        threads: [kernel.threads, 1, 1],
+        cluster: kernel.cluster,
+        dynamic_shared: lowered.dynamic_shared,
+        params: kernel
+            .params
+            .iter()
+            .map(|p| (p.name.clone(), p.kind))
+            .collect(),
+        hidden: Vec::new(),
+        usage,
+        report: report.text(places),
+        report_json: report.json(places),
+    })
+}
+
 /// Compiles every instance the kernel's `build(..)` names (or the one of a kernel without
 /// parameters). An instance with errors yields no output; the errors are in the sink.
 pub fn compile(program: &Program, sink: &mut Sink, dump: Dump<'_>) -> Vec<Output> {
     dump("ast", "", &crate::ast::print(program));
-    for instance in check::instances::run(program, sink) {
-        let title = check::instances::title(&program.kernel.name.text, &instance);
-        let Some(kernel) = check::run(program, &instance, &title, sink) else {
-            continue;
-        };
-        dump("ir", &title, &crate::ir::print(&kernel));
-    }
+    let _ = sink;
     Vec::new()
 }

@@ -11,12 +11,15 @@
 
 pub mod artifact;
 pub mod ast;
-pub mod check;
+pub mod budget;
 pub mod compile;
 pub mod diag;
 pub mod dtype;
 pub mod ir;
 pub mod isa;
+pub mod lower;
 pub mod ops;
 pub mod ptx;
+pub mod report;
+pub mod schedule;
 pub mod target;
