@@ -28,7 +28,10 @@ impl std::error::Error for HostMath {}
 
 impl From<HostMath> for tiki_launch::LaunchError {
     fn from(math: HostMath) -> Self {
-        let fact = format!("`left {} right` in its grid or a fact has a result", math.operator);
+        let fact = format!(
+            "`left {} right` in its grid or a fact has a result",
+            math.operator
+        );
         let error = tiki_launch::FactError {
             kernel: String::new(),
             fact,
@@ -178,7 +181,10 @@ mod tests {
     #[test]
     fn what_has_no_result_names_its_numbers() {
         assert_eq!(add(2usize, 3), Ok(5));
-        assert_eq!(sub(2usize, 3).unwrap_err().to_string(), "`2 - 3` has no result");
+        assert_eq!(
+            sub(2usize, 3).unwrap_err().to_string(),
+            "`2 - 3` has no result"
+        );
         assert!(mul(usize::MAX, 2).is_err() && next_multiple_of(usize::MAX, 2).is_err());
         assert!(div(1usize, 0).is_err() && rem(1usize, 0).is_err() && div_ceil(1, 0).is_err());
         assert_eq!(div_ceil(7, 2), Ok(4));

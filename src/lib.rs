@@ -36,9 +36,9 @@ pub use tiki_macros::{device, kernel, kernel_set, module};
 #[doc(hidden)]
 pub mod __private {
     pub use crate::host;
-    pub use tiki_launch::Call;
     pub use tiki_kernel::artifact::{Artifact, Hidden, Param, ParamKind, Usage};
     pub use tiki_kernel::dtype::DType;
+    pub use tiki_launch::Call;
 
     /// Stands for every instance of a kernel that did not compile.
     pub static NOTHING_BUILT: Artifact = Artifact {

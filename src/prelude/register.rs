@@ -69,11 +69,7 @@ impl<E: Element> Register<E> {
     }
     /// Elements whose coordinates `keep` refuses become `fill`.
     #[must_use]
-    pub fn mask<const R: usize>(
-        &self,
-        keep: impl Fn([usize; R]) -> bool,
-        fill: E,
-    ) -> Register<E> {
+    pub fn mask<const R: usize>(&self, keep: impl Fn([usize; R]) -> bool, fill: E) -> Register<E> {
         let _ = (keep, fill);
         device_only()
     }

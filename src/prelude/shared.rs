@@ -102,13 +102,7 @@ impl<E: Element> Shared<E> {
         device_only()
     }
     /// Adds, without a result.
-    pub fn red_add<const K: usize>(
-        &self,
-        index: [usize; K],
-        value: E,
-        order: Order,
-        scope: Scope,
-    ) {
+    pub fn red_add<const K: usize>(&self, index: [usize; K], value: E, order: Order, scope: Scope) {
         let _ = (index, value, order, scope);
         device_only()
     }

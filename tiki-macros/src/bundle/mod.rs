@@ -24,7 +24,8 @@ mod set;
 
 use crate::parse::{self, Reader};
 use crate::report::Foreign;
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Group, Span, TokenStream, TokenTree};
+use quote::{ToTokens, quote};
 use std::collections::HashMap;
 use tiki_kernel::ast::{self, Item};
 use tiki_kernel::diag::Diag;
@@ -71,6 +72,37 @@ impl Bundle {
 
     fn get(&self, hash: u64) -> Option<&Entry> {
         self.entries.iter().find(|e| e.hash == hash)
+    }
+
+    /// The entries that these uses lead to.
+    pub(crate) fn closure(&self, uses: &[(String, u64)]) -> Bundle {
+        let mut kept: Vec<u64> = Vec::new();
+        let mut todo: Vec<u64> = uses.iter().map(|(_, hash)| *hash).collect();
+        while let Some(hash) = todo.pop() {
+            if !kept.contains(&hash) {
+                kept.push(hash);
+                let uses = self.get(hash).map_or(&[][..], |e| &e.uses);
+                todo.extend(uses.iter().map(|(_, h)| *h));
+            }
+        }
+        let entries = self.entries.iter().filter(|e| kept.contains(&e.hash));
+        Bundle {
+            entries: entries.cloned().collect(),
+        }
+    }
+
+    /// The constants among the entries as items for rustc, each under its program name.
+    pub(crate) fn constants(&self) -> TokenStream {
+        let mut out = TokenStream::new();
+        for entry in &self.entries {
+            if let Ok(syn::Item::Const(c)) = syn::parse2(entry.item.clone()) {
+                let name = syn::Ident::new(&self.program_name(entry), Span::call_site());
+                let value = renamed(c.expr.to_token_stream(), &self.names_for(&entry.uses));
+                let ty = &c.ty;
+                out.extend(quote!(#[allow(dead_code)] const #name: #ty = #value;));
+            }
+        }
+        out
     }
 
     /// The name each entry has in the program: its own, unless two entries share it.
@@ -147,6 +179,45 @@ impl Bundle {
         }
         (items, foreign)
     }
+}
+
+/// Tokens with whole paths replaced by names.
+fn renamed(tokens: TokenStream, names: &HashMap<String, String>) -> TokenStream {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    let is_colon =
+        |t: Option<&TokenTree>| matches!(t, Some(TokenTree::Punct(p)) if p.as_char() == ':');
+    let mut out = Vec::new();
+    let mut at = 0;
+    while at < tokens.len() {
+        match &tokens[at] {
+            TokenTree::Group(g) => {
+                let mut group = Group::new(g.delimiter(), renamed(g.stream(), names));
+                group.set_span(g.span());
+                out.push(group.into());
+                at += 1;
+            }
+            TokenTree::Ident(first) => {
+                let (mut key, mut end) = (first.to_string(), at + 1);
+                while is_colon(tokens.get(end)) && is_colon(tokens.get(end + 1)) {
+                    let Some(TokenTree::Ident(next)) = tokens.get(end + 2) else {
+                        break;
+                    };
+                    key = format!("{key}::{next}");
+                    end += 3;
+                }
+                match names.get(&key) {
+                    Some(name) => out.push(syn::Ident::new(name, first.span()).into()),
+                    None => out.extend(tokens[at..end].iter().cloned()),
+                }
+                at = end;
+            }
+            other => {
+                out.push(other.clone());
+                at += 1;
+            }
+        }
+    }
+    out.into_iter().collect()
 }
 
 /// FNV-1a: stable across compilers and machines.

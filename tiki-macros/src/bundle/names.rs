@@ -165,6 +165,7 @@ impl Names {
 pub(crate) fn paths_of_kernel(source: &crate::expand::Source) -> Vec<Wanted> {
     let mut names = Names::default();
     names.function(&source.item);
+    names.bound.extend(crate::expand::assumed(source));
     for option in &source.attribute.options {
         let of_the_door = ["grid", "crate", "assume", "deny", "target"];
         if of_the_door.iter().any(|n| option.name == n) {

@@ -8,9 +8,8 @@ use tiki_kernel::compile::{Arg, Output};
 use tiki_kernel::dtype::DType;
 
 /// One implementation of the kernel's trait for each instance; without any, one for all parameters.
-pub(crate) fn items(source: &Source, outputs: &[Output], file: Option<&String>) -> TokenStream {
+pub(crate) fn items(source: &Source, outputs: &[Output], file: &str) -> TokenStream {
     let (name, built) = (source.name(), source.built());
-    let file = file.map_or("", String::as_str);
     if outputs.is_empty() {
         let krate = &source.krate;
         let (generics, args, _) = source.item.sig.generics.split_for_impl();
@@ -40,7 +39,7 @@ pub(crate) fn items(source: &Source, outputs: &[Output], file: Option<&String>) 
 }
 
 /// `<f16, 4096, 256>`.
-fn arguments(source: &Source, output: &Output) -> TokenStream {
+pub(crate) fn arguments(source: &Source, output: &Output) -> TokenStream {
     if output.instance.args.is_empty() {
         return TokenStream::new();
     }

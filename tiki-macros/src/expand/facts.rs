@@ -9,7 +9,7 @@
 //! launch; others are refused ([`check`]).
 
 use super::{Source, local};
-use crate::parse::{Reader, split_conjuncts, text_of};
+use crate::parse::{Reader, path_key, split_conjuncts, text_of};
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use std::collections::{HashMap, HashSet};
@@ -44,7 +44,7 @@ pub(crate) fn grid(source: &Source) -> TokenStream {
     }
     match source.attribute.get("grid").and_then(|o| o.value.as_ref()) {
         Some(Expr::Array(list)) => {
-            let parts = list.elems.iter().map(|e| host(krate, e));
+            let parts = list.elems.iter().map(|e| host(source, e));
             quote!(#call.grid(#krate::__private::host::grid(&[#(#parts),*]))?;)
         }
         // The compiler says that it is missing or no list.
@@ -127,14 +127,14 @@ pub(crate) fn check(reader: &mut Reader, source: &Source) {
 
 /// The checks of one launch.
 pub(crate) fn checks(source: &Source) -> TokenStream {
-    let (krate, call) = (&source.krate, local("call"));
+    let call = local("call");
     let (steps, _) = steps(source);
     let needed = needed(&steps);
     let mut out = TokenStream::new();
     for (i, step) in steps.iter().enumerate() {
         match step {
             Step::Let(l, name, init) if needed.contains(&i) => {
-                let value = host(krate, init);
+                let value = host(source, init);
                 let ty = match &l.pat {
                     Pat::Type(t) => {
                         let ty = &t.ty;
@@ -145,14 +145,15 @@ pub(crate) fn checks(source: &Source) -> TokenStream {
                 out.extend(quote!(let #name #ty = #value;));
             }
             Step::Let(..) => {}
-            Step::Fact(expr) => out.extend(fact(krate, &call, expr)),
+            Step::Fact(expr) => out.extend(fact(source, &call, expr)),
         }
     }
     // A scope of their own: the body may rebind an argument's name.
     quote!({ #out })
 }
 
-fn fact(krate: &TokenStream, call: &syn::Ident, expr: &Expr) -> TokenStream {
+fn fact(source: &Source, call: &syn::Ident, expr: &Expr) -> TokenStream {
+    let krate = &source.krate;
     let text = text_of(expr.to_token_stream());
     if let Expr::Binary(b) = expr
         && matches!(
@@ -160,7 +161,7 @@ fn fact(krate: &TokenStream, call: &syn::Ident, expr: &Expr) -> TokenStream {
             BinOp::Eq(_) | BinOp::Ne(_) | BinOp::Lt(_) | BinOp::Le(_) | BinOp::Gt(_) | BinOp::Ge(_)
         )
     {
-        let (left, right, op) = (host(krate, &b.left), host(krate, &b.right), &b.op);
+        let (left, right, op) = (host(source, &b.left), host(source, &b.right), &b.op);
         let (l, r) = (local("left"), local("right"));
 
         let p = quote!(#krate::__private);
@@ -171,7 +172,7 @@ fn fact(krate: &TokenStream, call: &syn::Ident, expr: &Expr) -> TokenStream {
             #call.fact(holds, #text, #l, #r)?;
         };
     }
-    let value = host(krate, expr);
+    let value = host(source, expr);
     quote!(#call.fact(#value, #text, 0, 1)?;)
 }
 
@@ -241,15 +242,20 @@ fn unknown(expr: &Expr, known: &HashMap<String, bool>) -> Option<(Span, String)>
 }
 
 /// The expression with checked arithmetic.
-fn host(krate: &TokenStream, expr: &Expr) -> TokenStream {
+fn host(source: &Source, expr: &Expr) -> TokenStream {
+    let krate = &source.krate;
     match expr {
         Expr::Paren(p) => {
-            let inner = host(krate, &p.expr);
+            let inner = host(source, &p.expr);
             quote!((#inner))
         }
-        Expr::Group(g) => host(krate, &g.expr),
+        Expr::Group(g) => host(source, &g.expr),
+        Expr::Path(p) => match source.renames.get(&path_key(&p.path)) {
+            Some(name) => syn::Ident::new(name, p.span()).into_token_stream(),
+            None => p.to_token_stream(),
+        },
         Expr::Binary(b) => {
-            let (l, r, op) = (host(krate, &b.left), host(krate, &b.right), &b.op);
+            let (l, r, op) = (host(source, &b.left), host(source, &b.right), &b.op);
             let name = match op {
                 BinOp::Add(_) => "add",
                 BinOp::Sub(_) => "sub",
@@ -262,16 +268,16 @@ fn host(krate: &TokenStream, expr: &Expr) -> TokenStream {
             quote_spanned!(op.span()=> #krate::__private::host::#name(#l, #r)?)
         }
         Expr::Unary(u) => {
-            let (op, inner) = (&u.op, host(krate, &u.expr));
+            let (op, inner) = (&u.op, host(source, &u.expr));
             quote!(#op #inner)
         }
         Expr::Cast(c) => {
-            let (inner, ty) = (host(krate, &c.expr), &c.ty);
+            let (inner, ty) = (host(source, &c.expr), &c.ty);
             quote!((#inner as #ty))
         }
         Expr::MethodCall(m) => {
-            let recv = host(krate, &m.receiver);
-            let args: Vec<_> = m.args.iter().map(|a| host(krate, a)).collect();
+            let recv = host(source, &m.receiver);
+            let args: Vec<_> = m.args.iter().map(|a| host(source, a)).collect();
             let method = &m.method;
             if method == "div_ceil" || method == "next_multiple_of" {
                 return quote_spanned!(method.span()=>

@@ -27,7 +27,13 @@ pub(crate) fn items(source: &Source) -> TokenStream {
     let (impl_generics, args, _) = generics.split_for_impl();
     let types = generics.type_params().map(|t| &t.ident);
     let marker = quote!(::core::marker::PhantomData<fn() -> (#(#types,)*)>);
-    let launch = launch(source);
+    let function = Function {
+        name: quote!(launch),
+        generics: quote!(),
+        bound: quote!(Self: #built),
+        artifact: quote!(<Self as #built>::ARTIFACT),
+    };
+    let launch = function.tokens(source);
     let (message, label, notes) = not_built(source);
     quote! {
         #(#attrs)*
@@ -63,34 +69,52 @@ pub(crate) fn items(source: &Source) -> TokenStream {
     }
 }
 
-fn launch(source: &Source) -> TokenStream {
-    let krate = &source.krate;
-    let built = source.built();
-    let (params, pass) = parameters(source);
-    let (stream, call) = (local("stream"), local("call"));
-    let grid = facts::grid(source);
-    let facts = facts::checks(source);
-    let text = format!(
-        "Enqueues one launch of `{}` on the stream, over a grid computed from the arguments.\n\n\
-         # Errors\n\n\
-         If a shape, a stride, an alignment or a `require!` does not hold, and if the device refuses.",
-        source.name()
-    );
-    quote! {
-        #[doc = #text]
-        #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)]
-        pub fn launch(
-            #stream: &#krate::Stream,
-            #(#params),*
-        ) -> ::core::result::Result<(), #krate::LaunchError>
-        where
-            Self: #built,
-        {
-            let mut #call = #krate::__private::Call::new(#stream, <Self as #built>::ARTIFACT)?;
-            #facts
-            #grid
-            #(#pass)*
-            #call.launch()
+/// A launcher: a kernel's own `launch`, or a function of a set.
+pub(crate) struct Function {
+    pub(crate) name: TokenStream,
+    pub(crate) generics: TokenStream,
+    /// What holds only for instances that were built.
+    pub(crate) bound: TokenStream,
+    pub(crate) artifact: TokenStream,
+}
+
+impl Function {
+    pub(crate) fn tokens(&self, source: &Source) -> TokenStream {
+        let krate = &source.krate;
+        let Function {
+            name,
+            generics,
+            bound,
+            artifact,
+        } = self;
+        let (params, pass) = parameters(source);
+        let (stream, call) = (local("stream"), local("call"));
+        let grid = facts::grid(source);
+        let facts = facts::checks(source);
+        let constants = &source.constants;
+        let text = format!(
+            "Enqueues one launch of `{}` on the stream, over a grid computed from the arguments.\n\n\
+             # Errors\n\n\
+             If a shape, a stride, an alignment or a `require!` does not hold, and if the device refuses.",
+            source.name()
+        );
+        quote! {
+            #[doc = #text]
+            #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)]
+            pub fn #name #generics(
+                #stream: &#krate::Stream,
+                #(#params),*
+            ) -> ::core::result::Result<(), #krate::LaunchError>
+            where
+                #bound,
+            {
+                #constants
+                let mut #call = #krate::__private::Call::new(#stream, #artifact)?;
+                #facts
+                #grid
+                #(#pass)*
+                #call.launch()
+            }
         }
     }
 }

@@ -7,11 +7,13 @@
 //!    trait. If it fails, the errors and one implementation for all parameters take their place, so that
 //!    the rest of the file is checked as if the kernel were right.
 
-mod artifact;
+pub(crate) mod artifact;
+mod assume;
 mod facts;
-mod launch;
+pub(crate) mod launch;
 mod shadow;
 
+pub(crate) use assume::keys as assumed;
 pub(crate) use shadow::without_unroll;
 
 use crate::bundle::{self, Bundle};
@@ -20,6 +22,7 @@ use crate::parse::{Attribute, Reader};
 use crate::report;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote};
+use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tiki_kernel::ast::Program;
 use tiki_kernel::compile::{Output, compile};
@@ -32,6 +35,10 @@ pub(crate) struct Source {
     pub(crate) attribute_tokens: TokenStream,
     pub(crate) item: syn::ItemFn,
     pub(crate) krate: TokenStream,
+    /// Constants the launcher's expressions need where the kernel's own are out of reach, and the names
+    /// that paths have there.
+    pub(crate) constants: TokenStream,
+    pub(crate) renames: HashMap<String, String>,
 }
 
 impl Source {
@@ -43,6 +50,8 @@ impl Source {
             attribute: parsed,
             attribute_tokens: attribute,
             item,
+            constants: TokenStream::new(),
+            renames: HashMap::new(),
         })
     }
 
@@ -83,14 +92,50 @@ fn surface(source: &Source) -> TokenStream {
     quote!(#launch #shadow)
 }
 
+/// What compiling a kernel gave: instances (none if anything failed), and the messages as items.
+pub(crate) struct Compiled {
+    pub(crate) outputs: Vec<Output>,
+    pub(crate) messages: TokenStream,
+    pub(crate) file: String,
+}
+
 /// Compiles, and writes what came of it.
 pub(crate) fn instances(source: &Source, bundle: &Bundle, calls: &bundle::Calls) -> TokenStream {
+    let compiled = compile_all(source, bundle, calls, None);
+    let mut out = compiled.messages;
+    out.extend(artifact::items(source, &compiled.outputs, &compiled.file));
+    out.extend(assume::asserts(source));
+    out.extend(bundle::export_kernel(source, bundle, calls));
+    out.extend(dump::watched());
+    out
+}
+
+/// Reads the kernel and its items and runs the compiler. With `shown`, every message stands there: the
+/// kernel is another place's.
+pub(crate) fn compile_all(
+    source: &Source,
+    bundle: &Bundle,
+    calls: &bundle::Calls,
+    shown: Option<(Span, Span)>,
+) -> Compiled {
     let mut reader = Reader::new();
     let whole = reader.at(source.name().span());
     reader.renames = bundle.names_for(&calls.roots);
+    let assumed = assume::items(&mut reader, source);
     let kernel = reader.kernel(&source.attribute, &source.item);
     facts::check(&mut reader, source);
-    let (items, foreign) = bundle.items(&mut reader, calls);
+    let end = reader.mark();
+    let (mut items, mut foreign) = bundle.items(&mut reader, calls);
+    items.extend(assumed);
+    if let Some(call) = shown {
+        foreign.iter_mut().for_each(|f| f.call = call);
+        foreign.push(report::Foreign {
+            from: 0,
+            to: end,
+            name: source.name().to_string(),
+            call,
+        });
+    }
     let program = Program {
         kernel,
         items,
@@ -104,22 +149,16 @@ pub(crate) fn instances(source: &Source, bundle: &Bundle, calls: &bundle::Calls)
     };
     diags.splice(0..0, reader.sink.take());
     let failed = diags.iter().any(|d| d.severity == Severity::Error);
-    let mut out = report::items(&reader, &foreign, &diags);
+    let mut messages = report::items(&reader, &foreign, &diags);
     if let Some(failure) = &dumper.failure {
         let span = source.name().span();
-        out.extend(report::error((span, span), &format!("[TK099] {failure}")));
+        messages.extend(report::error((span, span), &format!("[TK099] {failure}")));
     }
-    let outputs = if failed { Vec::new() } else { outputs };
-    out.extend(artifact::items(
-        source,
-        &outputs,
-        program.places.files.first(),
-    ));
-    if !failed {
-        out.extend(bundle::export_kernel(source, bundle, calls));
+    Compiled {
+        outputs: if failed { Vec::new() } else { outputs },
+        messages,
+        file: program.places.files.first().cloned().unwrap_or_default(),
     }
-    out.extend(dump::watched());
-    out
 }
 
 /// Runs the compiler; a defect of it becomes a message.

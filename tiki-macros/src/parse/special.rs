@@ -1,7 +1,7 @@
 //! The macros that mean something in a kernel (`require!`, `layout!`, `ptx!`), and tokens as text.
 
 use super::Reader;
-use proc_macro2::{Delimiter, LineColumn, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, LineColumn, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::punctuated::Punctuated;
 use syn::{Token, parse::Parser};
@@ -126,7 +126,8 @@ impl Text {
     fn put(&mut self, tokens: TokenStream, dense: bool) {
         for token in tokens {
             let TokenTree::Group(group) = token else {
-                self.token(&token.to_string(), token.span(), dense);
+                let span = token.span();
+                self.token(&token.to_string(), span.start(), span.end(), dense);
                 continue;
             };
             let (open, close) = match group.delimiter() {
@@ -135,20 +136,30 @@ impl Text {
                 Delimiter::Bracket => ("[", "]"),
                 Delimiter::None => ("", ""),
             };
-            self.token(open, group.span_open(), dense);
+            // A group made anew has one span for all of it: its delimiters are the ends of that.
+            let (start, end) = (group.span().start(), group.span().end());
+            let opened = LineColumn {
+                column: start.column + 1,
+                ..start
+            };
+            let closing = LineColumn {
+                column: end.column.saturating_sub(1),
+                ..end
+            };
+            self.token(open, start, opened, dense);
             self.put(group.stream(), dense);
-            self.token(close, group.span_close(), dense);
+            self.token(close, closing, end, dense);
         }
     }
 
-    fn token(&mut self, text: &str, span: Span, dense: bool) {
+    fn token(&mut self, text: &str, from: LineColumn, to: LineColumn, dense: bool) {
         if text.is_empty() {
             return;
         }
-        if !dense && self.end.is_some_and(|end| end != span.start()) {
+        if !dense && self.end.is_some_and(|end| end != from) {
             self.out.push(' ');
         }
         self.out.push_str(text);
-        self.end = Some(span.end());
+        self.end = Some(to);
     }
 }

@@ -1,0 +1,78 @@
+//! Kernels and device items for another crate: public and private, nested, in modules, re-exported.
+
+use tiki::prelude::*;
+
+/// A width built from another constant.
+#[tiki::device]
+pub const WIDTH: usize = 4 * QUARTER;
+
+#[tiki::device]
+const QUARTER: usize = 256;
+
+/// A plain constant, known to nobody's macro.
+pub const PLAIN: usize = 128;
+
+#[tiki::device]
+fn private_half(x: f32) -> f32 {
+    x * 0.5
+}
+
+/// Uses a private callee.
+#[tiki::device]
+pub fn gelu_like(x: f32) -> f32 {
+    private_half(x) * (1.0 + tanh(x))
+}
+
+/// Both ways lead to one callee.
+#[tiki::device]
+pub fn diamond(x: f32) -> f32 {
+    gelu_like(x) + private_half(x)
+}
+
+/// Numbers under one name.
+#[tiki::device]
+#[derive(Debug, Clone, Copy)]
+pub struct Config {
+    /// Scale.
+    pub scale: f32,
+    /// Offset.
+    pub offset: f32,
+}
+
+/// A generic function with a closure as parameter.
+#[tiki::device]
+pub fn load_with<E: Element>(x: &Global<E, 1>, at: usize, f: impl Fn(E) -> f32) -> Register<f32> {
+    x.tile([WIDTH], [at])
+        .load(ThreadMap::linear(256).vector_up_to(4))
+        .map(f)
+}
+
+/// Functions of one module need no attributes.
+#[tiki::module]
+pub mod maths {
+    #[allow(unused_imports)]
+    use tiki::prelude::*;
+
+    /// Uses its neighbour.
+    pub fn cube(x: f32) -> f32 {
+        x * square(x)
+    }
+
+    fn square(x: f32) -> f32 {
+        x * x
+    }
+}
+
+pub use maths::cube as third_power;
+
+/// `out = f(x)`, in any element type.
+#[tiki::kernel(threads = 256, grid = [x.dim(0).div_ceil(WIDTH)], build((E = f32)))]
+pub fn activate<E: Element>(x: &Global<E, 1>, out: &mut Global<f32, 1>) {
+    require!(out.dim(0) == x.dim(0));
+    let y = x
+        .tile([WIDTH], [block_idx().x])
+        .load(ThreadMap::linear(256).vector_up_to(4))
+        .cast::<f32>()
+        .map(|x| gelu_like(x));
+    out.tile_mut([WIDTH], [block_idx().x]).store(&y);
+}
