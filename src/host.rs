@@ -4,6 +4,8 @@
 //! difference of extents or a division by zero is an error of the launch and not a panic.
 
 use std::fmt;
+use tiki_kernel::artifact::Artifact;
+use tiki_launch::Stream;
 
 /// A computation of a launcher that has no result.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -157,7 +159,7 @@ pub fn rem<T: Number>(a: T, b: T) -> Result<T, HostMath> {
 
 /// `a.div_ceil(b)`
 pub fn div_ceil(a: usize, b: usize) -> Result<usize, HostMath> {
-    div(a, b).map(|quotient| quotient + usize::from(a % b != 0))
+    div(a, b).map(|quotient| quotient + usize::from(!a.is_multiple_of(b)))
 }
 
 /// `a.next_multiple_of(b)`
@@ -172,6 +174,13 @@ pub fn grid(extents: &[usize]) -> [u64; 3] {
         *to = *from as u64;
     }
     grid
+}
+
+/// The grid of a persistent kernel: as many blocks as the device holds at once, in whole clusters.
+pub fn persistent(stream: &Stream, artifact: &Artifact) -> [u64; 3] {
+    let cluster = artifact.cluster.max(1);
+    let blocks = stream.device().multiprocessors() * artifact.usage.blocks_per_sm.max(1);
+    [u64::from((blocks / cluster).max(1) * cluster), 1, 1]
 }
 
 #[cfg(test)]

@@ -44,6 +44,13 @@ pub fn kernel_set(input: TokenStream) -> TokenStream {
     bundle::kernel_set(input.into()).into()
 }
 
+/// As [`macro@kernel`], but the compiler is not asked: a test of the types alone.
+#[doc(hidden)]
+#[proc_macro_attribute]
+pub fn __shadow(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    expand::only_checked(attribute.into(), item.into()).into()
+}
+
 /// The next step of fetching device items: only the other macros call it.
 #[doc(hidden)]
 #[proc_macro]

@@ -37,10 +37,11 @@ const METHODS: &[&str] = &[
 ];
 
 /// Sets the grid.
-pub(crate) fn grid(source: &Source) -> TokenStream {
+pub(crate) fn grid(source: &Source, artifact: &TokenStream) -> TokenStream {
     let (krate, call) = (&source.krate, local("call"));
     if source.attribute.is_persistent() {
-        return quote!(#call.persistent()?;);
+        let stream = local("stream");
+        return quote!(#call.grid(#krate::__private::host::persistent(#stream, #artifact))?;);
     }
     match source.attribute.get("grid").and_then(|o| o.value.as_ref()) {
         Some(Expr::Array(list)) => {

@@ -89,7 +89,7 @@ impl Function {
         } = self;
         let (params, pass) = parameters(source);
         let (stream, call) = (local("stream"), local("call"));
-        let grid = facts::grid(source);
+        let grid = facts::grid(source, artifact);
         let facts = facts::checks(source);
         let constants = &source.constants;
         let text = format!(
@@ -138,7 +138,7 @@ fn parameters(source: &Source) -> (Vec<TokenStream>, Vec<TokenStream>) {
         pass.push(match kind {
             Argument::Input => quote!(#call.tensor(#i, #name)?;),
             Argument::Output => quote!(#call.tensor_mut(#i, #name)?;),
-            Argument::Optional => quote!(#call.optional(#i, #name)?;),
+            Argument::Optional => quote!(if let ::core::option::Option::Some(t) = #name { #call.tensor(#i, t)?; }),
             Argument::Scalar => quote!(#call.scalar(#i, #name)?;),
         });
     }

@@ -85,6 +85,17 @@ pub(crate) fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
     quote!(#surface #rest)
 }
 
+/// The items of a kernel of which no instance was built.
+pub(crate) fn only_checked(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    match Source::parse(attribute, item) {
+        Ok(source) => {
+            let (surface, stub) = (surface(&source), artifact::items(&source, &[], ""));
+            quote!(#surface #stub)
+        }
+        Err(error) => error.to_compile_error(),
+    }
+}
+
 /// Everything that depends on the signature alone.
 fn surface(source: &Source) -> TokenStream {
     let launch = launch::items(source);
