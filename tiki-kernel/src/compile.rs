@@ -6,7 +6,7 @@ use crate::diag::Sink;
 use crate::dtype::DType;
 use crate::report::Report;
 use crate::target::Target;
-use crate::{budget, ir, lower, schedule};
+use crate::{budget, check, ir, lower, schedule};
 
 /// A value of a kernel's parameter in one instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -117,6 +117,18 @@ pub fn emit(
 /// parameters). An instance with errors yields no output; the errors are in the sink.
 pub fn compile(program: &Program, sink: &mut Sink, dump: Dump<'_>) -> Vec<Output> {
     dump("ast", "", &crate::ast::print(program));
-    let _ = sink;
-    Vec::new()
+    let mut out = Vec::new();
+    for instance in check::instances::run(program, sink) {
+        let title = check::instances::title(&program.kernel.name.text, &instance);
+        let Some(kernel) = check::run(program, &instance, &title, sink) else {
+            continue;
+        };
+        // An instance's errors stop that instance alone.
+        let mut own = Sink::new();
+        out.extend(emit(kernel, &instance, &program.places, &mut own, dump));
+        for diag in own.take() {
+            sink.push(diag);
+        }
+    }
+    out
 }

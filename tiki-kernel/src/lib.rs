@@ -12,6 +12,7 @@
 pub mod artifact;
 pub mod ast;
 pub mod budget;
+pub mod check;
 pub mod compile;
 pub mod diag;
 pub mod dtype;

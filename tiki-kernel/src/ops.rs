@@ -5,6 +5,9 @@
 //! facade declares the same names with the same signatures, and a test compares the two. What has no
 //! row does not exist.
 
+use crate::check::rules::{Rule, Takes};
+use crate::ir::{AtomOp, Binary, Cache, ReduceOp, Shuffle, Special, Unary, Vote};
+
 /// What an operation is called on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[allow(missing_docs)]
@@ -25,6 +28,10 @@ pub enum Receiver {
     Register,
     /// `Raw`, the thread's own values of a register tensor.
     Raw,
+    /// A build-time array.
+    Array,
+    /// A range of integers.
+    Range,
     ThreadMap,
     Layout,
     Swizzle,
@@ -48,173 +55,216 @@ pub struct Row {
     pub signature: &'static str,
     /// What it means.
     pub doc: &'static str,
+    /// How the checker carries it out.
+    pub(crate) rule: Rule,
 }
 
 macro_rules! ops {
-    ($($receiver:ident $name:ident: $signature:literal, $doc:literal;)*) => {
+    ($($receiver:ident $name:ident = $rule:expr, $signature:literal, $doc:literal;)*) => {
         /// All operations.
         pub static ROWS: &[Row] = &[$(Row {
             receiver: Receiver::$receiver,
             name: stringify!($name),
             signature: $signature,
             doc: $doc,
+            rule: $rule,
         }),*];
     };
 }
 
 ops! {
-    Free thread_idx: "fn() -> usize", "The thread's number in its block.";
-    Free lane_idx: "fn() -> usize", "The thread's lane in its warp: 0 to 31.";
-    Free warp_idx: "fn() -> usize", "The warp's number in its block.";
-    Free block_idx: "fn() -> Dim3", "The block's coordinates in the grid: `.x`, `.y`, `.z`.";
-    Free grid_dim: "fn() -> Dim3", "Blocks of the grid along x, y and z.";
-    Free sync_block: "fn()", "Barrier of all threads of the block; shared and global writes before it are seen after it within the block.";
-    Free sync_warp: "fn()", "Barrier of the lanes of a warp.";
-    Free fence: "fn(scope: Scope)", "Orders the thread's memory accesses before it with those after it, as seen within the scope.";
-    Free trap: "fn()", "Stops the launch with an error.";
-    Free shuffle: "fn<T: Word>(value: T, lane: usize) -> T", "The value another lane holds; all lanes take part.";
-    Free shuffle_up: "fn<T: Word>(value: T, delta: usize) -> T", "The value of the lane `delta` below; the lowest lanes keep their own.";
-    Free shuffle_down: "fn<T: Word>(value: T, delta: usize) -> T", "The value of the lane `delta` above; the highest lanes keep their own.";
-    Free shuffle_xor: "fn<T: Word>(value: T, mask: usize) -> T", "The value of the lane whose number differs in the bits of `mask`.";
-    Free vote_all: "fn(condition: bool) -> bool", "True if it is true in all lanes.";
-    Free vote_any: "fn(condition: bool) -> bool", "True if it is true in some lane.";
-    Free ballot: "fn(condition: bool) -> u32", "One bit a lane.";
-    Free match_any: "fn<T: Word>(value: T) -> u32", "The lanes that hold the same bits, one bit a lane.";
-    Free active_mask: "fn() -> u32", "The lanes that are here together; a hint, never a proof.";
-    Free redux_add: "fn<T: Int32>(value: T) -> T", "Sum over the lanes, wrapping.";
-    Free redux_min: "fn<T: Int32>(value: T) -> T", "Least over the lanes.";
-    Free redux_max: "fn<T: Int32>(value: T) -> T", "Greatest over the lanes.";
-    Free redux_and: "fn(value: u32) -> u32", "And over the lanes.";
-    Free redux_or: "fn(value: u32) -> u32", "Or over the lanes.";
-    Free redux_xor: "fn(value: u32) -> u32", "Exclusive or over the lanes.";
+    Free thread_idx = Rule::Special(Special::Thread), "fn() -> usize", "The thread's number in its block.";
+    Free lane_idx = Rule::Special(Special::Lane), "fn() -> usize", "The thread's lane in its warp: 0 to 31.";
+    Free warp_idx = Rule::Special(Special::Warp), "fn() -> usize", "The warp's number in its block.";
+    Free block_idx = Rule::Pure(|c, call| c.dim3(call)), "fn() -> Dim3", "The block's coordinates in the grid: `.x`, `.y`, `.z`.";
+    Free grid_dim = Rule::Pure(|c, call| c.dim3(call)), "fn() -> Dim3", "Blocks of the grid along x, y and z.";
+    Free sync_block = Rule::Do(|c, call| c.sync_block(call)), "fn()", "Barrier of all threads of the block; shared and global writes before it are seen after it within the block.";
+    Free sync_warp = Rule::Do(|c, call| c.sync_warp(call)), "fn()", "Barrier of the lanes of a warp.";
+    Free fence = Rule::Do(|c, call| c.fence(call)), "fn(scope: Scope)", "Orders the thread's memory accesses before it with those after it, as seen within the scope.";
+    Free trap = Rule::Do(|c, call| c.trap(call)), "fn()", "Stops the launch with an error.";
+    Free shuffle = Rule::Shuffle(Shuffle::Index), "fn<T: Word>(value: T, lane: usize) -> T", "The value another lane holds; all lanes take part.";
+    Free shuffle_up = Rule::Shuffle(Shuffle::Up), "fn<T: Word>(value: T, delta: usize) -> T", "The value of the lane `delta` below; the lowest lanes keep their own.";
+    Free shuffle_down = Rule::Shuffle(Shuffle::Down), "fn<T: Word>(value: T, delta: usize) -> T", "The value of the lane `delta` above; the highest lanes keep their own.";
+    Free shuffle_xor = Rule::Shuffle(Shuffle::Xor), "fn<T: Word>(value: T, mask: usize) -> T", "The value of the lane whose number differs in the bits of `mask`.";
+    Free vote_all = Rule::Vote(Vote::All), "fn(condition: bool) -> bool", "True if it is true in all lanes.";
+    Free vote_any = Rule::Vote(Vote::Any), "fn(condition: bool) -> bool", "True if it is true in some lane.";
+    Free ballot = Rule::Vote(Vote::Ballot), "fn(condition: bool) -> u32", "One bit a lane.";
+    Free match_any = Rule::Do(|c, call| c.match_any(call)), "fn<T: Word>(value: T) -> u32", "The lanes that hold the same bits, one bit a lane.";
+    Free active_mask = Rule::Special(Special::ActiveMask), "fn() -> u32", "The lanes that are here together; a hint, never a proof.";
+    Free redux_add = Rule::Redux(AtomOp::Add, Takes::Int32), "fn<T: Int32>(value: T) -> T", "Sum over the lanes, wrapping.";
+    Free redux_min = Rule::Redux(AtomOp::Min, Takes::Int32), "fn<T: Int32>(value: T) -> T", "Least over the lanes.";
+    Free redux_max = Rule::Redux(AtomOp::Max, Takes::Int32), "fn<T: Int32>(value: T) -> T", "Greatest over the lanes.";
+    Free redux_and = Rule::Redux(AtomOp::And, Takes::U32), "fn(value: u32) -> u32", "And over the lanes.";
+    Free redux_or = Rule::Redux(AtomOp::Or, Takes::U32), "fn(value: u32) -> u32", "Or over the lanes.";
+    Free redux_xor = Rule::Redux(AtomOp::Xor, Takes::U32), "fn(value: u32) -> u32", "Exclusive or over the lanes.";
 
-    Free exp2: "fn(x: f32) -> f32", "2 to the power x: the hardware's ex2, at most 2 units in the last place; subnormal results kept.";
-    Free exp: "fn(x: f32) -> f32", "e to the power x, at most 2 units in the last place over the whole range.";
-    Free exp_fast: "fn(x: f32) -> f32", "exp2(x * log2(e)) with one rounding of the product: relative error grows with |x|, 2 + |x| units in the last place; subnormals flushed to zero.";
-    Free log2: "fn(x: f32) -> f32", "Binary logarithm: the hardware's lg2, absolute error 2^-22.6 for x in [0.5, 2], else 1 unit in the last place.";
-    Free log: "fn(x: f32) -> f32", "Natural logarithm: log2(x) * ln 2; absolute error 2^-22 near 1, else 2 units in the last place.";
-    Free sqrt: "fn<T: Float>(x: T) -> T", "Square root, correctly rounded.";
-    Free sqrt_fast: "fn(x: f32) -> f32", "Square root by the hardware's approximation, at most 1 unit in the last place.";
-    Free rsqrt: "fn(x: f32) -> f32", "Reciprocal square root by the hardware's approximation, relative error 2^-22.9.";
-    Free recip: "fn(x: f32) -> f32", "Reciprocal by the hardware's approximation, at most 1 unit in the last place.";
-    Free div_fast: "fn(a: f32, b: f32) -> f32", "Quotient by the hardware's approximation, at most 2 units in the last place for |b| in [2^-126, 2^126].";
-    Free tanh: "fn(x: f32) -> f32", "Hyperbolic tangent through exp, relative error 2^-21.";
-    Free tanh_fast: "fn(x: f32) -> f32", "Hyperbolic tangent by the hardware's approximation, relative error 2^-11.";
-    Free sin: "fn(x: f32) -> f32", "Sine by the hardware's approximation: absolute error 2^-20.9 in [-pi, pi], growing outside.";
-    Free cos: "fn(x: f32) -> f32", "Cosine by the hardware's approximation: absolute error 2^-20.9 in [-pi, pi], growing outside.";
-    Free abs: "fn<T: Number>(x: T) -> T", "Absolute value; clears a NaN's sign.";
-    Free floor: "fn(x: f32) -> f32", "Greatest integer not above; exact.";
-    Free ceil: "fn(x: f32) -> f32", "Least integer not below; exact.";
-    Free round: "fn(x: f32) -> f32", "Nearest integer, ties to even; exact.";
-    Free trunc: "fn(x: f32) -> f32", "Integer part; exact.";
-    Free fma: "fn<T: Number>(a: T, b: T, c: T) -> T", "a * b + c with one rounding.";
-    Free min: "fn<T: Number>(a: T, b: T) -> T", "The lesser; a number wins over NaN, -0 is below +0.";
-    Free max: "fn<T: Number>(a: T, b: T) -> T", "The greater; a number wins over NaN, -0 is below +0.";
-    Free min_propagate_nan: "fn<T: Float>(a: T, b: T) -> T", "The lesser; NaN if either is NaN.";
-    Free max_propagate_nan: "fn<T: Float>(a: T, b: T) -> T", "The greater; NaN if either is NaN.";
+    Free exp2 = Rule::Unary(Unary::Exp2, Takes::F32), "fn(x: f32) -> f32", "2 to the power x: the hardware's ex2, at most 2 units in the last place; subnormal results kept.";
+    Free exp = Rule::Unary(Unary::Exp, Takes::F32), "fn(x: f32) -> f32", "e to the power x, at most 2 units in the last place over the whole range.";
+    Free exp_fast = Rule::Unary(Unary::ExpFast, Takes::F32), "fn(x: f32) -> f32", "exp2(x * log2(e)) with one rounding of the product: relative error grows with |x|, 2 + |x| units in the last place; subnormals flushed to zero.";
+    Free log2 = Rule::Unary(Unary::Log2, Takes::F32), "fn(x: f32) -> f32", "Binary logarithm: the hardware's lg2, absolute error 2^-22.6 for x in [0.5, 2], else 1 unit in the last place.";
+    Free log = Rule::Unary(Unary::Log, Takes::F32), "fn(x: f32) -> f32", "Natural logarithm: log2(x) * ln 2; absolute error 2^-22 near 1, else 2 units in the last place.";
+    Free sqrt = Rule::Unary(Unary::Sqrt, Takes::Float), "fn<T: Float>(x: T) -> T", "Square root, correctly rounded.";
+    Free sqrt_fast = Rule::Unary(Unary::SqrtFast, Takes::F32), "fn(x: f32) -> f32", "Square root by the hardware's approximation, at most 1 unit in the last place.";
+    Free rsqrt = Rule::Unary(Unary::Rsqrt, Takes::F32), "fn(x: f32) -> f32", "Reciprocal square root by the hardware's approximation, relative error 2^-22.9.";
+    Free recip = Rule::Unary(Unary::Recip, Takes::F32), "fn(x: f32) -> f32", "Reciprocal by the hardware's approximation, at most 1 unit in the last place.";
+    Free div_fast = Rule::Binary(Binary::DivFast, Takes::F32), "fn(a: f32, b: f32) -> f32", "Quotient by the hardware's approximation, at most 2 units in the last place for |b| in [2^-126, 2^126].";
+    Free tanh = Rule::Unary(Unary::Tanh, Takes::F32), "fn(x: f32) -> f32", "Hyperbolic tangent through exp, relative error 2^-21.";
+    Free tanh_fast = Rule::Unary(Unary::TanhFast, Takes::F32), "fn(x: f32) -> f32", "Hyperbolic tangent by the hardware's approximation, relative error 2^-11.";
+    Free sin = Rule::Unary(Unary::Sin, Takes::F32), "fn(x: f32) -> f32", "Sine by the hardware's approximation: absolute error 2^-20.9 in [-pi, pi], growing outside.";
+    Free cos = Rule::Unary(Unary::Cos, Takes::F32), "fn(x: f32) -> f32", "Cosine by the hardware's approximation: absolute error 2^-20.9 in [-pi, pi], growing outside.";
+    Free abs = Rule::Unary(Unary::Abs, Takes::Number), "fn<T: Number>(x: T) -> T", "Absolute value; clears a NaN's sign.";
+    Free floor = Rule::Unary(Unary::Floor, Takes::F32), "fn(x: f32) -> f32", "Greatest integer not above; exact.";
+    Free ceil = Rule::Unary(Unary::Ceil, Takes::F32), "fn(x: f32) -> f32", "Least integer not below; exact.";
+    Free round = Rule::Unary(Unary::Round, Takes::F32), "fn(x: f32) -> f32", "Nearest integer, ties to even; exact.";
+    Free trunc = Rule::Unary(Unary::Trunc, Takes::F32), "fn(x: f32) -> f32", "Integer part; exact.";
+    Free fma = Rule::Pure(|c, call| c.fma(call)), "fn<T: Number>(a: T, b: T, c: T) -> T", "a * b + c with one rounding.";
+    Free min = Rule::Binary(Binary::Min, Takes::Number), "fn<T: Number>(a: T, b: T) -> T", "The lesser; a number wins over NaN, -0 is below +0.";
+    Free max = Rule::Binary(Binary::Max, Takes::Number), "fn<T: Number>(a: T, b: T) -> T", "The greater; a number wins over NaN, -0 is below +0.";
+    Free min_propagate_nan = Rule::Binary(Binary::MinNan, Takes::Float), "fn<T: Float>(a: T, b: T) -> T", "The lesser; NaN if either is NaN.";
+    Free max_propagate_nan = Rule::Binary(Binary::MaxNan, Takes::Float), "fn<T: Float>(a: T, b: T) -> T", "The greater; NaN if either is NaN.";
 
-    Scalar cast: "fn<T: Element>(self) -> T", "Conversion, to nearest even; floats to integers toward zero and saturating, NaN to 0.";
-    Scalar min: "fn(self, other: Self) -> Self", "As the free function.";
-    Scalar max: "fn(self, other: Self) -> Self", "As the free function.";
-    Scalar abs: "fn(self) -> Self", "As the free function.";
-    Scalar div_ceil: "fn(self, divisor: Self) -> Self", "Quotient of unsigned integers, rounded up.";
-    Scalar is_multiple_of: "fn(self, divisor: Self) -> bool", "Whether the remainder is zero.";
-    Scalar count_ones: "fn(self) -> u32", "Bits set.";
-    Scalar leading_zeros: "fn(self) -> u32", "Zero bits above the highest bit set.";
-    Scalar reverse_bits: "fn(self) -> Self", "The bits in the other order.";
-    Scalar is_nan: "fn(self) -> bool", "Whether it is NaN.";
-    Scalar to_bits: "fn(self) -> u32", "The bits of an f32.";
-    ScalarType from_bits: "fn(bits: u32) -> f32", "The f32 of these bits.";
-    ScalarType min: "fn(a: Self, b: Self) -> Self", "As the free function.";
-    ScalarType max: "fn(a: Self, b: Self) -> Self", "As the free function.";
+    Scalar cast = Rule::Pure(|c, call| c.cast(call)), "fn<T: Element>(self) -> T", "Conversion, to nearest even; floats to integers toward zero and saturating, NaN to 0.";
+    Scalar min = Rule::Binary(Binary::Min, Takes::Number), "fn(self, other: Self) -> Self", "As the free function.";
+    Scalar max = Rule::Binary(Binary::Max, Takes::Number), "fn(self, other: Self) -> Self", "As the free function.";
+    Scalar abs = Rule::Unary(Unary::Abs, Takes::Number), "fn(self) -> Self", "As the free function.";
+    Scalar div_ceil = Rule::Pure(|c, call| c.div_ceil(call)), "fn(self, divisor: Self) -> Self", "Quotient of unsigned integers, rounded up.";
+    Scalar is_multiple_of = Rule::Pure(|c, call| c.is_multiple_of(call)), "fn(self, divisor: Self) -> bool", "Whether the remainder is zero.";
+    Scalar count_ones = Rule::Unary(Unary::Popcount, Takes::Int32), "fn(self) -> u32", "Bits set.";
+    Scalar leading_zeros = Rule::Unary(Unary::LeadingZeros, Takes::Int32), "fn(self) -> u32", "Zero bits above the highest bit set.";
+    Scalar reverse_bits = Rule::Unary(Unary::ReverseBits, Takes::Int32), "fn(self) -> Self", "The bits in the other order.";
+    Scalar is_nan = Rule::Pure(|c, call| c.is_nan(call)), "fn(self) -> bool", "Whether it is NaN.";
+    Scalar to_bits = Rule::Pure(|c, call| c.to_bits(call)), "fn(self) -> u32", "The bits of an f32.";
+    ScalarType from_bits = Rule::Pure(|c, call| c.from_bits(call)), "fn(bits: u32) -> f32", "The f32 of these bits.";
+    ScalarType min = Rule::Binary(Binary::Min, Takes::Number), "fn(a: Self, b: Self) -> Self", "As the free function.";
+    ScalarType max = Rule::Binary(Binary::Max, Takes::Number), "fn(a: Self, b: Self) -> Self", "As the free function.";
 
-    Global dim: "fn(&self, axis: usize) -> usize", "Extent along an axis, outermost first.";
-    Global stride: "fn(&self, axis: usize) -> usize", "Elements from one index to the next along an axis.";
-    Global shape: "fn(&self) -> Shape<R>", "All extents; for comparisons in `require!`.";
-    Global at: "fn<const K: usize>(&self, index: [usize; K]) -> Global", "The part with the leading coordinates fixed.";
-    Global at_mut: "fn<const K: usize>(&mut self, index: [usize; K]) -> Global", "The part with the leading coordinates fixed, to be written.";
-    Global tile: "fn<const K: usize>(&self, shape: [usize; K], at: [usize; K]) -> View", "The tile of this shape at these tile coordinates: it begins at coordinate times shape along each axis, and may reach past the tensor's edge.";
-    Global tile_mut: "fn<const K: usize>(&mut self, shape: [usize; K], at: [usize; K]) -> View", "As `tile`, to be written.";
-    Global get: "fn<const K: usize>(&self, index: [usize; K]) -> E", "One element, by each thread that asks; 0 outside the tensor.";
-    Global set: "fn<const K: usize>(&mut self, index: [usize; K], value: E)", "Writes one element, by each thread that asks; nothing outside the tensor.";
-    Global get_with: "fn<const K: usize>(&self, index: [usize; K], order: Order, scope: Scope) -> E", "One element with memory order and scope.";
-    Global set_with: "fn<const K: usize>(&mut self, index: [usize; K], value: E, order: Order, scope: Scope)", "Writes one element with memory order and scope.";
-    Global atom_add: "fn<const K: usize>(&mut self, index: [usize; K], value: E, order: Order, scope: Scope) -> E", "Adds; gives the old value.";
-    Global atom_min: "fn<const K: usize>(&mut self, index: [usize; K], value: E, order: Order, scope: Scope) -> E", "Keeps the lesser (integers); gives the old value.";
-    Global atom_max: "fn<const K: usize>(&mut self, index: [usize; K], value: E, order: Order, scope: Scope) -> E", "Keeps the greater (integers); gives the old value.";
-    Global atom_and: "fn<const K: usize>(&mut self, index: [usize; K], value: E, order: Order, scope: Scope) -> E", "And; gives the old value.";
-    Global atom_or: "fn<const K: usize>(&mut self, index: [usize; K], value: E, order: Order, scope: Scope) -> E", "Or; gives the old value.";
-    Global atom_xor: "fn<const K: usize>(&mut self, index: [usize; K], value: E, order: Order, scope: Scope) -> E", "Exclusive or; gives the old value.";
-    Global atom_exchange: "fn<const K: usize>(&mut self, index: [usize; K], value: E, order: Order, scope: Scope) -> E", "Replaces; gives the old value.";
-    Global atom_compare_exchange: "fn<const K: usize>(&mut self, index: [usize; K], expected: E, new: E, order: Order, scope: Scope) -> E", "Replaces if the bits are as expected; gives the old value.";
-    Global red_add: "fn<const K: usize>(&mut self, index: [usize; K], value: E, order: Order, scope: Scope)", "Adds, without a result.";
-    Global red_min: "fn<const K: usize>(&mut self, index: [usize; K], value: E, order: Order, scope: Scope)", "Keeps the lesser (integers), without a result.";
-    Global red_max: "fn<const K: usize>(&mut self, index: [usize; K], value: E, order: Order, scope: Scope)", "Keeps the greater (integers), without a result.";
+    Global dim = Rule::Pure(|c, call| c.dim(call)), "fn(&self, axis: usize) -> usize", "Extent along an axis, outermost first.";
+    Global stride = Rule::Pure(|c, call| c.stride(call)), "fn(&self, axis: usize) -> usize", "Elements from one index to the next along an axis.";
+    Global shape = Rule::Pure(|c, call| c.shape(call)), "fn(&self) -> Shape<R>", "All extents; for comparisons in `require!`.";
+    Global at = Rule::Pure(|c, call| c.global_at(call)), "fn<const K: usize>(&self, index: [usize; K]) -> Global", "The part with the leading coordinates fixed.";
+    Global at_mut = Rule::Pure(|c, call| c.global_at(call)), "fn<const K: usize>(&mut self, index: [usize; K]) -> Global", "The part with the leading coordinates fixed, to be written.";
+    Global tile = Rule::Do(|c, call| c.tile(call)), "fn<const K: usize>(&self, shape: [usize; K], at: [usize; K]) -> View", "The tile of this shape at these tile coordinates: it begins at coordinate times shape along each axis, and may reach past the tensor's edge.";
+    Global tile_mut = Rule::Do(|c, call| c.tile(call)), "fn<const K: usize>(&mut self, shape: [usize; K], at: [usize; K]) -> View", "As `tile`, to be written.";
+    Global get = Rule::Do(|c, call| c.get(call)), "fn<const K: usize>(&self, index: [usize; K]) -> E", "One element, by each thread that asks; 0 outside the tensor.";
+    Global set = Rule::Do(|c, call| c.set(call)), "fn<const K: usize>(&mut self, index: [usize; K], value: E)", "Writes one element, by each thread that asks; nothing outside the tensor.";
+    Global get_with = Rule::Do(|c, call| c.get(call)), "fn<const K: usize>(&self, index: [usize; K], order: Order, scope: Scope) -> E", "One element with memory order and scope.";
+    Global set_with = Rule::Do(|c, call| c.set(call)), "fn<const K: usize>(&mut self, index: [usize; K], value: E, order: Order, scope: Scope)", "Writes one element with memory order and scope.";
+    Global atom_add = Rule::Atom(AtomOp::Add), "fn<const K: usize>(&mut self, index: [usize; K], value: E, order: Order, scope: Scope) -> E", "Adds; gives the old value.";
+    Global atom_min = Rule::Atom(AtomOp::Min), "fn<const K: usize>(&mut self, index: [usize; K], value: E, order: Order, scope: Scope) -> E", "Keeps the lesser (integers); gives the old value.";
+    Global atom_max = Rule::Atom(AtomOp::Max), "fn<const K: usize>(&mut self, index: [usize; K], value: E, order: Order, scope: Scope) -> E", "Keeps the greater (integers); gives the old value.";
+    Global atom_and = Rule::Atom(AtomOp::And), "fn<const K: usize>(&mut self, index: [usize; K], value: E, order: Order, scope: Scope) -> E", "And; gives the old value.";
+    Global atom_or = Rule::Atom(AtomOp::Or), "fn<const K: usize>(&mut self, index: [usize; K], value: E, order: Order, scope: Scope) -> E", "Or; gives the old value.";
+    Global atom_xor = Rule::Atom(AtomOp::Xor), "fn<const K: usize>(&mut self, index: [usize; K], value: E, order: Order, scope: Scope) -> E", "Exclusive or; gives the old value.";
+    Global atom_exchange = Rule::Atom(AtomOp::Exchange), "fn<const K: usize>(&mut self, index: [usize; K], value: E, order: Order, scope: Scope) -> E", "Replaces; gives the old value.";
+    Global atom_compare_exchange = Rule::Atom(AtomOp::CompareExchange), "fn<const K: usize>(&mut self, index: [usize; K], expected: E, new: E, order: Order, scope: Scope) -> E", "Replaces if the bits are as expected; gives the old value.";
+    Global red_add = Rule::Red(AtomOp::Add), "fn<const K: usize>(&mut self, index: [usize; K], value: E, order: Order, scope: Scope)", "Adds, without a result.";
+    Global red_min = Rule::Red(AtomOp::Min), "fn<const K: usize>(&mut self, index: [usize; K], value: E, order: Order, scope: Scope)", "Keeps the lesser (integers), without a result.";
+    Global red_max = Rule::Red(AtomOp::Max), "fn<const K: usize>(&mut self, index: [usize; K], value: E, order: Order, scope: Scope)", "Keeps the greater (integers), without a result.";
 
-    View t: "fn(self) -> View", "Transposed (two axes).";
-    View tile: "fn<const K: usize>(&self, shape: [usize; K], at: [usize; K]) -> View", "A tile of the tile.";
-    View fill: "fn(self, value: E) -> View", "What a missing element reads as (0 unless said).";
-    View stream: "fn(self) -> View", "Read or written once: first to leave the caches.";
-    View no_allocate: "fn(self) -> View", "Past the first-level cache.";
-    View evict_first: "fn(self) -> View", "First to leave the second-level cache.";
-    View evict_last: "fn(self) -> View", "Last to leave the second-level cache.";
-    View read_only: "fn(self) -> View", "Nobody writes it while the kernel runs: through the read-only path.";
-    View load: "fn(&self, map: ThreadMap) -> Register<E>", "Into registers, distributed by the map; missing elements read as the fill.";
-    View load_like: "fn<T>(&self, like: &Register<T>) -> Register<E>", "Into registers, distributed like another tensor of this shape.";
-    View store: "fn(&self, value: &Register<E>)", "From registers; missing elements are not written.";
+    View t = Rule::Pure(|c, call| c.view_t(call)), "fn(self) -> View", "Transposed (two axes).";
+    View tile = Rule::Pure(|c, call| c.view_tile(call)), "fn<const K: usize>(&self, shape: [usize; K], at: [usize; K]) -> View", "A tile of the tile.";
+    View fill = Rule::Pure(|c, call| c.view_fill(call)), "fn(self, value: E) -> View", "What a missing element reads as (0 unless said).";
+    View stream = Rule::Cache(Cache::Stream), "fn(self) -> View", "Read or written once: first to leave the caches.";
+    View no_allocate = Rule::Cache(Cache::NoAllocate), "fn(self) -> View", "Past the first-level cache.";
+    View evict_first = Rule::Cache(Cache::EvictFirst), "fn(self) -> View", "First to leave the second-level cache.";
+    View evict_last = Rule::Cache(Cache::EvictLast), "fn(self) -> View", "Last to leave the second-level cache.";
+    View read_only = Rule::Cache(Cache::ReadOnly), "fn(self) -> View", "Nobody writes it while the kernel runs: through the read-only path.";
+    View load = Rule::Do(|c, call| c.load(call)), "fn(&self, map: ThreadMap) -> Register<E>", "Into registers, distributed by the map; missing elements read as the fill.";
+    View load_like = Rule::Do(|c, call| c.load_like(call)), "fn<T>(&self, like: &Register<T>) -> Register<E>", "Into registers, distributed like another tensor of this shape.";
+    View store = Rule::Do(|c, call| c.store(call)), "fn(&self, value: &Register<E>)", "From registers; missing elements are not written.";
 
-    SharedType new: "fn(layout: Layout) -> Shared<E>", "A shared tensor; its bytes are the layout's cosize.";
-    SharedType stages: "fn(count: usize, layout: Layout) -> Stages<E>", "Several shared tensors of one layout.";
-    Stages stage: "fn(&self, index: usize) -> Shared<E>", "One of them; the index may be a run-time value.";
-    Shared t: "fn(self) -> Shared<E>", "Transposed (two axes).";
-    Shared tile: "fn<const K: usize>(&self, shape: [usize; K], at: [usize; K]) -> Shared<E>", "A tile.";
-    Shared load: "fn(&self, map: ThreadMap) -> Register<E>", "Into registers, distributed by the map.";
-    Shared load_like: "fn<T>(&self, like: &Register<T>) -> Register<E>", "Into registers, distributed like another tensor of this shape.";
-    Shared store: "fn(&self, value: &Register<E>)", "From registers.";
-    Shared get: "fn<const K: usize>(&self, index: [usize; K]) -> E", "One element, by each thread that asks.";
-    Shared set: "fn<const K: usize>(&self, index: [usize; K], value: E)", "Writes one element, by each thread that asks.";
-    Shared atom_add: "fn<const K: usize>(&self, index: [usize; K], value: E, order: Order, scope: Scope) -> E", "Adds; gives the old value.";
-    Shared red_add: "fn<const K: usize>(&self, index: [usize; K], value: E, order: Order, scope: Scope)", "Adds, without a result.";
+    SharedType new = Rule::Do(|c, call| c.shared_new(call)), "fn(layout: Layout) -> Shared<E>", "A shared tensor; its bytes are the layout's cosize.";
+    SharedType stages = Rule::Do(|c, call| c.shared_new(call)), "fn(count: usize, layout: Layout) -> Stages<E>", "Several shared tensors of one layout.";
+    Stages stage = Rule::Pure(|c, call| c.stage(call)), "fn(&self, index: usize) -> Shared<E>", "One of them; the index may be a run-time value.";
+    Shared t = Rule::Pure(|c, call| c.shared_t(call)), "fn(self) -> Shared<E>", "Transposed (two axes).";
+    Shared tile = Rule::Pure(|c, call| c.shared_tile(call)), "fn<const K: usize>(&self, shape: [usize; K], at: [usize; K]) -> Shared<E>", "A tile.";
+    Shared load = Rule::Do(|c, call| c.shared_load(call)), "fn(&self, map: ThreadMap) -> Register<E>", "Into registers, distributed by the map.";
+    Shared load_like = Rule::Do(|c, call| c.shared_load_like(call)), "fn<T>(&self, like: &Register<T>) -> Register<E>", "Into registers, distributed like another tensor of this shape.";
+    Shared store = Rule::Do(|c, call| c.shared_store(call)), "fn(&self, value: &Register<E>)", "From registers.";
+    Shared get = Rule::Do(|c, call| c.get(call)), "fn<const K: usize>(&self, index: [usize; K]) -> E", "One element, by each thread that asks.";
+    Shared set = Rule::Do(|c, call| c.set(call)), "fn<const K: usize>(&self, index: [usize; K], value: E)", "Writes one element, by each thread that asks.";
+    Shared atom_add = Rule::Atom(AtomOp::Add), "fn<const K: usize>(&self, index: [usize; K], value: E, order: Order, scope: Scope) -> E", "Adds; gives the old value.";
+    Shared atom_min = Rule::Atom(AtomOp::Min), "fn<const K: usize>(&self, index: [usize; K], value: E, order: Order, scope: Scope) -> E", "As on a global tensor; gives the old value.";
+    Shared atom_max = Rule::Atom(AtomOp::Max), "fn<const K: usize>(&self, index: [usize; K], value: E, order: Order, scope: Scope) -> E", "As on a global tensor; gives the old value.";
+    Shared atom_and = Rule::Atom(AtomOp::And), "fn<const K: usize>(&self, index: [usize; K], value: E, order: Order, scope: Scope) -> E", "As on a global tensor; gives the old value.";
+    Shared atom_or = Rule::Atom(AtomOp::Or), "fn<const K: usize>(&self, index: [usize; K], value: E, order: Order, scope: Scope) -> E", "As on a global tensor; gives the old value.";
+    Shared atom_xor = Rule::Atom(AtomOp::Xor), "fn<const K: usize>(&self, index: [usize; K], value: E, order: Order, scope: Scope) -> E", "As on a global tensor; gives the old value.";
+    Shared atom_exchange = Rule::Atom(AtomOp::Exchange), "fn<const K: usize>(&self, index: [usize; K], value: E, order: Order, scope: Scope) -> E", "As on a global tensor; gives the old value.";
+    Shared atom_compare_exchange = Rule::Atom(AtomOp::CompareExchange), "fn<const K: usize>(&self, index: [usize; K], expected: E, new: E, order: Order, scope: Scope) -> E", "Replaces if the bits are as expected; gives the old value.";
+    Shared red_add = Rule::Red(AtomOp::Add), "fn<const K: usize>(&self, index: [usize; K], value: E, order: Order, scope: Scope)", "Adds, without a result.";
 
-    Register cast: "fn<T: Element>(&self) -> Register<T>", "Converts every element, to nearest even.";
-    Register map: "fn<T>(&self, f: impl Fn(E) -> T) -> Register<T>", "Every element through `f`.";
-    Register zip: "fn<U, T>(&self, other: &Register<U>, f: impl Fn(E, U) -> T) -> Register<T>", "Elements of two equals through `f`.";
-    Register map_at: "fn<const R: usize, T>(&self, f: impl Fn(E, [usize; R]) -> T) -> Register<T>", "Every element and its coordinates in the tensor through `f`.";
-    Register mask: "fn<const R: usize>(&self, keep: impl Fn([usize; R]) -> bool, fill: E) -> Register<E>", "Elements whose coordinates `keep` refuses become `fill`.";
-    Register rows: "fn<U, T>(&self, vector: &Register<U>, f: impl Fn(E, U) -> T) -> Register<T>", "Every element and its row's element of the vector through `f`.";
-    Register cols: "fn<U, T>(&self, vector: &Register<U>, f: impl Fn(E, U) -> T) -> Register<T>", "Every element and its column's element of the vector through `f`.";
-    Register row_vector: "fn(&self, init: E) -> Register<E>", "A vector with one element a row, distributed like the rows.";
-    Register col_vector: "fn(&self, init: E) -> Register<E>", "A vector with one element a column, distributed like the columns.";
-    Register row_sum: "fn(&self) -> Register<E>", "Sum of each row, in the element's own type; sum 16-bit types after `.cast::<f32>()`.";
-    Register row_max: "fn(&self) -> Register<E>", "Greatest of each row; numbers win over NaN; the lowest value of the type if none.";
-    Register row_min: "fn(&self) -> Register<E>", "Least of each row; numbers win over NaN.";
-    Register row_max_propagate_nan: "fn(&self) -> Register<E>", "Greatest of each row; NaN if the row has one.";
-    Register row_min_propagate_nan: "fn(&self) -> Register<E>", "Least of each row; NaN if the row has one.";
-    Register row_argmax: "fn(&self) -> Register<u32>", "Where the greatest of each row lies: the first of several; the first NaN if the row has one.";
-    Register row_argmin: "fn(&self) -> Register<u32>", "Where the least of each row lies: the first of several; the first NaN if the row has one.";
-    Register col_sum: "fn(&self) -> Register<E>", "Sum of each column.";
-    Register col_max: "fn(&self) -> Register<E>", "Greatest of each column.";
-    Register col_min: "fn(&self) -> Register<E>", "Least of each column.";
-    Register sum: "fn(&self) -> E", "Sum of a vector, known to all threads.";
-    Register max: "fn(&self) -> E", "Greatest of a vector, known to all threads.";
-    Register min: "fn(&self) -> E", "Least of a vector, known to all threads.";
-    Register argmax: "fn(&self) -> u32", "Where the greatest of a vector lies.";
-    Register argmin: "fn(&self) -> u32", "Where the least of a vector lies.";
-    Register raw: "fn(&self) -> Raw<E>", "The thread's own values, by place: `raw()[i]`, `raw().len()`.";
-    Raw len: "fn(&self) -> usize", "How many the thread holds.";
+    Register cast = Rule::Do(|c, call| c.cast(call)), "fn<T: Element>(&self) -> Register<T>", "Converts every element, to nearest even.";
+    Register map = Rule::Do(|c, call| c.register_map(call)), "fn<T>(&self, f: impl Fn(E) -> T) -> Register<T>", "Every element through `f`.";
+    Register zip = Rule::Do(|c, call| c.register_zip(call)), "fn<U, T>(&self, other: &Register<U>, f: impl Fn(E, U) -> T) -> Register<T>", "Elements of two equals through `f`.";
+    Register map_at = Rule::Do(|c, call| c.register_map_at(call)), "fn<const R: usize, T>(&self, f: impl Fn(E, [usize; R]) -> T) -> Register<T>", "Every element and its coordinates in the tensor through `f`.";
+    Register mask = Rule::Do(|c, call| c.register_mask(call)), "fn<const R: usize>(&self, keep: impl Fn([usize; R]) -> bool, fill: E) -> Register<E>", "Elements whose coordinates `keep` refuses become `fill`.";
+    Register rows = Rule::Do(|c, call| c.register_along(call)), "fn<U, T>(&self, vector: &Register<U>, f: impl Fn(E, U) -> T) -> Register<T>", "Every element and its row's element of the vector through `f`.";
+    Register cols = Rule::Do(|c, call| c.register_along(call)), "fn<U, T>(&self, vector: &Register<U>, f: impl Fn(E, U) -> T) -> Register<T>", "Every element and its column's element of the vector through `f`.";
+    Register row_vector = Rule::Do(|c, call| c.register_vector(call)), "fn(&self, init: E) -> Register<E>", "A vector with one element a row, distributed like the rows.";
+    Register col_vector = Rule::Do(|c, call| c.register_vector(call)), "fn(&self, init: E) -> Register<E>", "A vector with one element a column, distributed like the columns.";
+    Register row_sum = Rule::Reduce(ReduceOp::Sum, Some(1)), "fn(&self) -> Register<E>", "Sum of each row; 16-bit floats accumulate in f32 and are rounded once.";
+    Register row_max = Rule::Reduce(ReduceOp::Max { nan: false }, Some(1)), "fn(&self) -> Register<E>", "Greatest of each row; numbers win over NaN; the lowest value of the type if none.";
+    Register row_min = Rule::Reduce(ReduceOp::Min { nan: false }, Some(1)), "fn(&self) -> Register<E>", "Least of each row; numbers win over NaN.";
+    Register row_max_propagate_nan = Rule::Reduce(ReduceOp::Max { nan: true }, Some(1)), "fn(&self) -> Register<E>", "Greatest of each row; NaN if the row has one.";
+    Register row_min_propagate_nan = Rule::Reduce(ReduceOp::Min { nan: true }, Some(1)), "fn(&self) -> Register<E>", "Least of each row; NaN if the row has one.";
+    Register row_argmax = Rule::Reduce(ReduceOp::ArgMax, Some(1)), "fn(&self) -> Register<u32>", "Where the greatest of each row lies: the first of several; the first NaN if the row has one.";
+    Register row_argmin = Rule::Reduce(ReduceOp::ArgMin, Some(1)), "fn(&self) -> Register<u32>", "Where the least of each row lies: the first of several; the first NaN if the row has one.";
+    Register col_sum = Rule::Reduce(ReduceOp::Sum, Some(0)), "fn(&self) -> Register<E>", "Sum of each column.";
+    Register col_max = Rule::Reduce(ReduceOp::Max { nan: false }, Some(0)), "fn(&self) -> Register<E>", "Greatest of each column.";
+    Register col_min = Rule::Reduce(ReduceOp::Min { nan: false }, Some(0)), "fn(&self) -> Register<E>", "Least of each column.";
+    Register col_max_propagate_nan = Rule::Reduce(ReduceOp::Max { nan: true }, Some(0)), "fn(&self) -> Register<E>", "Greatest of each column; NaN if the column has one.";
+    Register col_min_propagate_nan = Rule::Reduce(ReduceOp::Min { nan: true }, Some(0)), "fn(&self) -> Register<E>", "Least of each column; NaN if the column has one.";
+    Register col_argmax = Rule::Reduce(ReduceOp::ArgMax, Some(0)), "fn(&self) -> Register<u32>", "Where the greatest of each column lies.";
+    Register col_argmin = Rule::Reduce(ReduceOp::ArgMin, Some(0)), "fn(&self) -> Register<u32>", "Where the least of each column lies.";
+    Register sum = Rule::Reduce(ReduceOp::Sum, None), "fn(&self) -> E", "Sum of a vector, known to all threads.";
+    Register max = Rule::Reduce(ReduceOp::Max { nan: false }, None), "fn(&self) -> E", "Greatest of a vector, known to all threads.";
+    Register min = Rule::Reduce(ReduceOp::Min { nan: false }, None), "fn(&self) -> E", "Least of a vector, known to all threads.";
+    Register max_propagate_nan = Rule::Reduce(ReduceOp::Max { nan: true }, None), "fn(&self) -> E", "Greatest of a vector; NaN if it has one.";
+    Register min_propagate_nan = Rule::Reduce(ReduceOp::Min { nan: true }, None), "fn(&self) -> E", "Least of a vector; NaN if it has one.";
+    Register argmax = Rule::Reduce(ReduceOp::ArgMax, None), "fn(&self) -> u32", "Where the greatest of a vector lies.";
+    Register argmin = Rule::Reduce(ReduceOp::ArgMin, None), "fn(&self) -> u32", "Where the least of a vector lies.";
+    Register raw = Rule::Pure(|c, call| c.register_raw(call)), "fn(&self) -> Raw<E>", "The thread's own values, by place: `raw()[i]`, `raw().len()`.";
+    Array len = Rule::Pure(|c, call| c.array_len(call)), "fn(&self) -> usize", "Elements of a build-time array.";
+    Range step_by = Rule::Pure(|c, call| c.step_by(call)), "fn(self, step: usize) -> Range", "Every so many-th number.";
+    Raw len = Rule::Pure(|c, call| c.array_len(call)), "fn(&self) -> usize", "How many the thread holds.";
 
-    ThreadMapType linear: "fn(threads: usize) -> ThreadMap", "Vectors in row-major order, dealt to the threads one after another.";
-    ThreadMapType rows: "fn(threads: usize, threads_per_row: usize) -> ThreadMap", "Rows side by side: so many threads share a row.";
-    ThreadMapType new: "fn(threads: Layout, values: Layout) -> ThreadMap", "CuTe's: where each thread stands in the tile, and the block of values each holds there; repeated over the tile.";
-    ThreadMap vector: "fn(self, elements: usize) -> ThreadMap", "Demands so many elements an access; an error where unproven.";
-    ThreadMap vector_up_to: "fn(self, elements: usize) -> ThreadMap", "Takes the widest proven access up to so many elements.";
+    ThreadMapType linear = Rule::Pure(|c, call| c.map_linear(call)), "fn(threads: usize) -> ThreadMap", "Vectors in row-major order, dealt to the threads one after another.";
+    ThreadMapType rows = Rule::Pure(|c, call| c.map_rows(call)), "fn(threads: usize, threads_per_row: usize) -> ThreadMap", "Rows side by side: so many threads share a row.";
+    ThreadMapType new = Rule::Pure(|c, call| c.map_new(call)), "fn(threads: Layout, values: Layout) -> ThreadMap", "CuTe's: where each thread stands in the tile, and the block of values each holds there; repeated over the tile.";
+    ThreadMap vector = Rule::Pure(|c, call| c.map_vector(call)), "fn(self, elements: usize) -> ThreadMap", "Demands so many elements an access; an error where unproven.";
+    ThreadMap vector_up_to = Rule::Pure(|c, call| c.map_vector(call)), "fn(self, elements: usize) -> ThreadMap", "Takes the widest proven access up to so many elements.";
 
-    LayoutType row_major: "fn<const R: usize>(shape: [usize; R]) -> Layout", "Compact, the last axis contiguous.";
-    LayoutType col_major: "fn<const R: usize>(shape: [usize; R]) -> Layout", "Compact, the first axis contiguous.";
-    LayoutType k_major: "fn<E: Element>(shape: [usize; 2]) -> Layout", "Rows of 128 bytes (or 64, or 32, as the width allows), contiguous along the second axis, 16-byte chunks swizzled so that eight rows fall into different banks: what tensor cores read.";
-    Layout swizzle: "fn(self, swizzle: Swizzle) -> Layout", "With element offsets swizzled.";
-    Layout t: "fn(self) -> Layout", "Transposed (two axes).";
-    SwizzleType new: "fn(bits: usize, base: usize, shift: usize) -> Swizzle", "Bits [base + shift, + bits) of the element offset are XORed onto bits [base, + bits).";
+    LayoutType row_major = Rule::Pure(|c, call| c.layout_ordered(call)), "fn<const R: usize>(shape: [usize; R]) -> Layout", "Compact, the last axis contiguous.";
+    LayoutType col_major = Rule::Pure(|c, call| c.layout_ordered(call)), "fn<const R: usize>(shape: [usize; R]) -> Layout", "Compact, the first axis contiguous.";
+    LayoutType k_major = Rule::Pure(|c, call| c.layout_k_major(call)), "fn<E: Element>(shape: [usize; 2]) -> Layout", "Rows of 128 bytes (or 64, or 32, as the width allows), contiguous along the second axis, 16-byte chunks swizzled so that eight rows fall into different banks: what tensor cores read.";
+    Layout swizzle = Rule::Pure(|c, call| c.layout_swizzle(call)), "fn(self, swizzle: Swizzle) -> Layout", "With element offsets swizzled.";
+    Layout t = Rule::Pure(|c, call| c.layout_t(call)), "fn(self) -> Layout", "Transposed (two axes).";
+    SwizzleType new = Rule::Pure(|c, call| c.swizzle_new(call)), "fn(bits: usize, base: usize, shift: usize) -> Swizzle", "Bits [base + shift, + bits) of the element offset are XORed onto bits [base, + bits).";
+}
+
+impl Row {
+    /// Arguments, the receiver not counted.
+    #[must_use]
+    pub fn arity(&self) -> usize {
+        let from = self.signature.find('(').map_or(0, |i| i + 1);
+        let (mut depth, mut commas, mut any, mut before) = (0, 0, false, ' ');
+        for c in self.signature[from..].chars() {
+            match c {
+                ')' if depth == 0 => break,
+                '(' | '[' | '<' => depth += 1,
+                '>' if before == '-' => {}
+                ')' | ']' | '>' => depth -= 1,
+                ',' if depth == 0 => commas += 1,
+                c => any |= !c.is_whitespace(),
+            }
+            before = c;
+        }
+        let all = if any { commas + 1 } else { 0 };
+        let receiver = ["(self", "(&self", "(&mut self"]
+            .iter()
+            .any(|r| self.signature[from - 1..].starts_with(r));
+        all - usize::from(receiver)
+    }
 }
 
 /// The row of a receiver and name.
@@ -228,6 +278,18 @@ pub fn find(receiver: Receiver, name: &str) -> Option<&'static Row> {
 mod tests {
     use super::*;
     use std::collections::HashSet;
+
+    #[test]
+    fn arity_is_read_off_the_signature() {
+        let arity = |r, n| find(r, n).map(Row::arity);
+        assert_eq!(arity(Receiver::Free, "thread_idx"), Some(0));
+        assert_eq!(arity(Receiver::Free, "fma"), Some(3));
+        assert_eq!(arity(Receiver::Global, "tile"), Some(2));
+        assert_eq!(arity(Receiver::Register, "zip"), Some(2));
+        assert_eq!(arity(Receiver::Register, "mask"), Some(2));
+        assert_eq!(arity(Receiver::View, "t"), Some(0));
+        assert_eq!(arity(Receiver::ScalarType, "max"), Some(2));
+    }
 
     #[test]
     fn an_operation_has_one_row() {

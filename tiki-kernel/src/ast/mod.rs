@@ -6,6 +6,7 @@
 //! checker can say so.
 
 pub mod text;
+pub mod visit;
 
 pub use text::{parse, print, print_unplaced};
 

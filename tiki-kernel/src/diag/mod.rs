@@ -156,6 +156,20 @@ impl Sink {
     pub fn has_errors(&self) -> bool {
         self.diags.iter().any(|d| d.severity == Severity::Error)
     }
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.diags.len()
+    }
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.diags.is_empty()
+    }
+    /// Changes those pushed since there were `from`.
+    pub fn relocate(&mut self, from: usize, f: impl FnMut(&mut Diag)) {
+        self.diags[from..].iter_mut().for_each(f);
+    }
     /// Takes all, in the order of their places.
     #[must_use]
     pub fn take(&mut self) -> Vec<Diag> {

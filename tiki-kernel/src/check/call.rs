@@ -1,0 +1,491 @@
+//! Calls: names to operations, closures and device functions inlined.
+
+use super::expr::nearest;
+use super::rules::Rule;
+use super::scope::Scope;
+use super::value::{Num, RangeVal, Val};
+use super::{Check, Flow};
+use crate::ast::{DeviceFn, Expr, ExprKind, Generic, GenericArg, Name, Path, Span};
+use crate::diag::codes;
+use crate::ops::{self, Receiver, Row};
+use std::rc::Rc;
+
+/// An operation to carry out.
+#[derive(Debug)]
+pub(crate) struct Call<'a> {
+    pub row: &'static Row,
+    /// The receiver's value.
+    pub recv: Val<'a>,
+    /// Between the angle brackets.
+    pub generics: &'a [GenericArg],
+    pub args: Vec<Val<'a>>,
+    pub arg_spans: Vec<Span>,
+    /// The operation's name.
+    pub span: Span,
+}
+
+impl<'a> Call<'a> {
+    pub fn arg(&self, i: usize) -> Val<'a> {
+        self.args.get(i).cloned().unwrap_or(Val::Poison)
+    }
+    pub fn at(&self, i: usize) -> Span {
+        self.arg_spans.get(i).copied().unwrap_or(self.span)
+    }
+}
+
+/// What a value is as a receiver.
+fn receiver(val: &Val<'_>) -> Option<Receiver> {
+    Some(match val {
+        Val::Bool(_) | Val::Int(..) | Val::Float(..) | Val::Scalar(_) => Receiver::Scalar,
+        Val::Global(_) => Receiver::Global,
+        Val::View(_) => Receiver::View,
+        Val::Shared(_) => Receiver::Shared,
+        Val::Stages(_) => Receiver::Stages,
+        Val::Register(_) => Receiver::Register,
+        Val::Raw(_) => Receiver::Raw,
+        Val::ThreadMap(_) => Receiver::ThreadMap,
+        Val::Layout(_) => Receiver::Layout,
+        Val::Swizzle(_) => Receiver::Swizzle,
+        Val::Range(_) => Receiver::Range,
+        Val::Array(_) => Receiver::Array,
+        _ => return None,
+    })
+}
+
+impl<'a> Check<'a> {
+    pub(crate) fn call(&mut self, callee: &'a Expr, args: &'a [Expr], span: Span) -> Val<'a> {
+        if let ExprKind::Path(path) = &callee.kind {
+            if let Some((row, generics)) = self.associated_function(path) {
+                return self.operate(row, Val::Unit, generics, args, callee.span);
+            }
+            let known =
+                path.segments.len() == 1 && self.scope.find(&path.segments[0].name.text).is_some();
+            if !known
+                && let [segment] = &path.segments[..]
+                && self.device_fn(&segment.name.text).is_none()
+                && let Some(row) = ops::find(Receiver::Free, &segment.name.text)
+            {
+                return self.operate(row, Val::Unit, &segment.generics, args, callee.span);
+            }
+        }
+        let f = self.eval(callee);
+        let vals: Vec<Val<'a>> = args.iter().map(|a| self.eval(a)).collect();
+        if self.flow.is_some() {
+            return Val::Never;
+        }
+        if let (Val::DeviceFn(f), ExprKind::Path(path)) = (&f, &callee.kind) {
+            let generics = path.segments.last().map_or(&[][..], |s| &s.generics);
+            let spans: Vec<Span> = args.iter().map(|a| a.span).collect();
+            return self.call_device(f, generics, vals, &spans, callee.span);
+        }
+        self.apply(&f, vals, span)
+    }
+
+    fn device_fn(&self, name: &str) -> Option<&'a DeviceFn> {
+        self.program.items.iter().find_map(|item| match item {
+            crate::ast::Item::Fn(f) if f.name.text == name => Some(f),
+            _ => None,
+        })
+    }
+
+    /// `Shared::<E>::new`, `ThreadMap::linear`.
+    fn associated_function(&mut self, path: &'a Path) -> Option<(&'static Row, &'a [GenericArg])> {
+        let [.., ty, name] = &path.segments[..] else {
+            return None;
+        };
+        let receiver = match ty.name.text.as_str() {
+            "Shared" => Receiver::SharedType,
+            "ThreadMap" => Receiver::ThreadMapType,
+            "Layout" => Receiver::LayoutType,
+            "Swizzle" => Receiver::SwizzleType,
+            _ => return None,
+        };
+        let generics = if name.generics.is_empty() {
+            &ty.generics
+        } else {
+            &name.generics
+        };
+        ops::find(receiver, &name.name.text).map(|row| (row, &generics[..]))
+    }
+
+    pub(crate) fn method(
+        &mut self,
+        recv: &'a Expr,
+        name: &'a Name,
+        generics: &'a [GenericArg],
+        args: &'a [Expr],
+    ) -> Val<'a> {
+        let val = self.eval(recv);
+        match &val {
+            Val::Poison | Val::Never => {
+                // The arguments are looked at all the same: their errors are the author's too.
+                args.iter().for_each(|a| {
+                    self.eval(a);
+                });
+                return val;
+            }
+            // Values are values: these change nothing.
+            _ if matches!(name.text.as_str(), "clone" | "into" | "as_ref") && args.is_empty() => {
+                return val;
+            }
+            Val::RefMut(place) => {
+                let place = place.clone();
+                let inner = self.read_place(&place, name.span);
+                return self.method_of(inner, name, generics, args);
+            }
+            _ => {}
+        }
+        self.method_of(val, name, generics, args)
+    }
+
+    fn method_of(
+        &mut self,
+        val: Val<'a>,
+        name: &'a Name,
+        generics: &'a [GenericArg],
+        args: &'a [Expr],
+    ) -> Val<'a> {
+        let row = receiver(&val).and_then(|r| ops::find(r, &name.text));
+        let Some(row) = row else {
+            let mut diag = self.error(
+                codes::UNKNOWN_NAME,
+                name.span,
+                format!("{} has no operation `{}`", val.kind(), name.text),
+            );
+            if let Some(r) = receiver(&val) {
+                let own: Vec<&str> = ops::ROWS
+                    .iter()
+                    .filter(|row| row.receiver == r)
+                    .map(|row| row.name)
+                    .collect();
+                if let Some(near) = nearest(&name.text, own.iter().copied()) {
+                    diag = diag.help(format!("did you mean `{near}`?"));
+                } else if own.len() <= 12 {
+                    diag = diag.note(format!(
+                        "it has {}",
+                        own.iter()
+                            .map(|n| format!("`{n}`"))
+                            .collect::<Vec<_>>()
+                            .join(", ")
+                    ));
+                }
+            }
+            return self.refuse(diag);
+        };
+        self.operate(row, val, generics, args, name.span)
+    }
+
+    fn operate(
+        &mut self,
+        row: &'static Row,
+        recv: Val<'a>,
+        generics: &'a [GenericArg],
+        args: &'a [Expr],
+        span: Span,
+    ) -> Val<'a> {
+        let vals: Vec<Val<'a>> = args.iter().map(|a| self.eval(a)).collect();
+        if self.flow.is_some() {
+            return Val::Never;
+        }
+        let arg_spans = args.iter().map(|a| a.span).collect();
+        self.carry_out(Call {
+            row,
+            recv,
+            generics,
+            args: vals,
+            arg_spans,
+            span,
+        })
+    }
+
+    fn carry_out(&mut self, call: Call<'a>) -> Val<'a> {
+        let wanted = call.row.arity();
+        if call.args.len() != wanted {
+            let diag = self
+                .error(
+                    codes::ARGUMENTS,
+                    call.span,
+                    format!(
+                        "`{}` takes {}, not {}",
+                        call.row.name,
+                        count(wanted),
+                        call.args.len()
+                    ),
+                )
+                .note(format!(
+                    "its signature is `{}{}`",
+                    call.row.name,
+                    call.row.signature.trim_start_matches("fn")
+                ));
+            return self.refuse(diag);
+        }
+        if call
+            .args
+            .iter()
+            .any(|a| a.is_poison() || matches!(a, Val::Never))
+        {
+            return Val::Poison;
+        }
+        if self.region > 0 && call.row.rule.has_effects() {
+            let diag = self
+                .error(
+                    codes::UNSUPPORTED,
+                    call.span,
+                    format!("`{}` within an elementwise closure", call.row.name),
+                )
+                .note("the closure is evaluated once for every element and only computes");
+            return self.refuse(diag);
+        }
+        self.rule(call)
+    }
+
+    /// Calls a closure, an operation by name, or a device function.
+    pub(crate) fn apply(&mut self, f: &Val<'a>, args: Vec<Val<'a>>, span: Span) -> Val<'a> {
+        match f {
+            Val::Poison | Val::Never => f.clone(),
+            Val::Closure(closure) => {
+                let closure = Rc::clone(closure);
+                if closure.params.len() != args.len() {
+                    let diag = self
+                        .error(
+                            codes::ARGUMENTS,
+                            span,
+                            format!(
+                                "the closure takes {}, not {}",
+                                count(closure.params.len()),
+                                args.len()
+                            ),
+                        )
+                        .also(closure.span, "the closure is here");
+                    return self.refuse(diag);
+                }
+                if self.calls.len() > 64 {
+                    let diag = self.error(
+                        codes::RECURSION,
+                        span,
+                        "closures call each other without end",
+                    );
+                    return self.refuse(diag);
+                }
+                self.calls.push("");
+                let scope = Scope::child(&closure.scope);
+                let val = self.in_scope(scope, |c| {
+                    for (param, arg) in closure.params.iter().zip(args) {
+                        c.bind(param, arg);
+                    }
+                    c.eval(closure.body)
+                });
+                self.calls.pop();
+                self.returned_or(val)
+            }
+            Val::Func(row, num) => {
+                // `f32::max` as a function: literals take its type.
+                let args = match num {
+                    Num::Lit => args,
+                    num => args
+                        .into_iter()
+                        .map(|a| {
+                            if matches!(a, Val::Int(_, Num::Lit) | Val::Float(_, Num::Lit)) {
+                                self.typed_number(a, *num, span)
+                            } else {
+                                a
+                            }
+                        })
+                        .collect(),
+                };
+                let spans = vec![span; args.len()];
+                self.carry_out(Call {
+                    row,
+                    recv: Val::Unit,
+                    generics: &[],
+                    args,
+                    arg_spans: spans,
+                    span,
+                })
+            }
+            Val::DeviceFn(f) => {
+                let spans = vec![span; args.len()];
+                self.call_device(f, &[], args, &spans, span)
+            }
+            val => {
+                let diag = self.error(
+                    codes::TYPE,
+                    span,
+                    format!("{} cannot be called", val.kind()),
+                );
+                self.refuse(diag)
+            }
+        }
+    }
+
+    fn returned_or(&mut self, val: Val<'a>) -> Val<'a> {
+        if self.flow == Some(Flow::Return) {
+            self.flow = None;
+            return self.returned.take().unwrap_or(Val::Unit);
+        }
+        val
+    }
+
+    fn call_device(
+        &mut self,
+        f: &'a DeviceFn,
+        generics: &'a [GenericArg],
+        args: Vec<Val<'a>>,
+        spans: &[Span],
+        span: Span,
+    ) -> Val<'a> {
+        if self.calls.contains(&f.name.text.as_str()) {
+            let diag = self
+                .error(
+                    codes::RECURSION,
+                    span,
+                    format!("`{}` calls itself", f.name.text),
+                )
+                .note(
+                    "device functions are inlined; a run-time loop can do what the recursion does",
+                );
+            return self.refuse(diag);
+        }
+        if f.params.len() != args.len() {
+            let diag = self.error(
+                codes::ARGUMENTS,
+                span,
+                format!(
+                    "`{}` takes {}, not {}",
+                    f.name.text,
+                    count(f.params.len()),
+                    args.len()
+                ),
+            );
+            return self.refuse(diag);
+        }
+        let scope = Scope::child(&self.root_scope());
+        let before = self.sink.len();
+        // Written generics first; a type parameter left open is that of the argument that mentions it.
+        let mut bound: Vec<(&'a str, Val<'a>)> = Vec::new();
+        for (generic, arg) in f.generics.iter().zip(generics) {
+            let val = match generic {
+                Generic::Type { .. } => match arg {
+                    GenericArg::Type(t) => self.dtype_of(t).map(Val::Type),
+                    GenericArg::Const(_) => None,
+                },
+                Generic::Const { .. } => self.generic_int(arg).map(|i| Val::Int(i, Num::Usize)),
+            };
+            bound.push((&generic.name().text, val.unwrap_or(Val::Poison)));
+        }
+        for generic in f.generics.iter().skip(generics.len()) {
+            let name = generic.name().text.as_str();
+            if let Some(val) = f
+                .params
+                .iter()
+                .zip(&args)
+                .find_map(|(p, a)| infer_generic(name, &p.ty, a))
+            {
+                bound.push((name, val));
+            }
+        }
+        self.calls.push(&f.name.text);
+        let val = self.in_scope(scope, |c| {
+            for (name, val) in bound {
+                c.declare(name, val, false, f.name.span);
+            }
+            for ((param, arg), at) in f.params.iter().zip(args).zip(spans) {
+                let arg = c.typed(arg, Some(&param.ty), *at);
+                c.bind(&param.pattern, arg);
+            }
+            let val = c.block_value(&f.body);
+            c.typed(val, f.output.as_ref(), span)
+        });
+        self.calls.pop();
+        // An error inside a shared function lies on the call and names the function's place.
+        let places = &self.program.places;
+        let outside = places.at(f.name.span).file != places.at(span).file;
+        self.sink.relocate(before, |diag| {
+            let at = places.at(diag.span);
+            if outside || at.line == 0 {
+                let file = places
+                    .files
+                    .get(at.file as usize)
+                    .map_or("", String::as_str);
+                diag.notes.push(format!(
+                    "in `{}`, {file}:{}:{}",
+                    f.name.text, at.line, at.column
+                ));
+                diag.span = span;
+            } else {
+                diag.also
+                    .push((span, format!("called from here, in `{}`", f.name.text)));
+            }
+        });
+        self.returned_or(val)
+    }
+}
+
+/// The value of a generic parameter that an argument's type mentions.
+fn infer_generic<'a>(name: &str, ty: &crate::ast::Type, arg: &Val<'a>) -> Option<Val<'a>> {
+    use crate::ast::TypeKind;
+    match &ty.kind {
+        TypeKind::Ref { inner, .. } => infer_generic(name, inner, arg),
+        TypeKind::Path(path) => {
+            let last = path.segments.last()?;
+            let dtype = match arg {
+                Val::Register(r) => Some(r.dtype),
+                Val::Shared(s) => Some(s.dtype),
+                Val::Stages(s) => Some(s.first.dtype),
+                Val::Scalar(s) => match s.num {
+                    Num::D(t) => Some(t),
+                    _ => None,
+                },
+                Val::Float(_, Num::D(t)) | Val::Int(_, Num::D(t)) => Some(*t),
+                _ => None,
+            };
+            let mentions = last.name.text == name && path.segments.len() == 1
+                || last.generics.iter().any(|g| matches!(g, GenericArg::Type(t) if matches!(&t.kind, TypeKind::Path(p) if p.segments.len() == 1 && p.segments[0].name.text == name)));
+            if mentions { dtype.map(Val::Type) } else { None }
+        }
+        _ => None,
+    }
+}
+
+fn count(n: usize) -> String {
+    match n {
+        0 => "no arguments".into(),
+        1 => "one argument".into(),
+        n => format!("{n} arguments"),
+    }
+}
+
+impl Rule {
+    /// Whether it does more than compute one thread's value.
+    pub(crate) fn has_effects(&self) -> bool {
+        !matches!(
+            self,
+            Rule::Unary(..) | Rule::Binary(..) | Rule::Special(..) | Rule::Pure(_)
+        )
+    }
+}
+
+impl<'a> Check<'a> {
+    pub(crate) fn step_by(&mut self, call: &Call<'a>) -> Val<'a> {
+        let Val::Range(range) = &call.recv else {
+            return Val::Poison;
+        };
+        let RangeVal { lo, hi, step } = (**range).clone();
+        match self.const_in(&call.arg(0), "the step", 1, 1 << 30, call.at(0)) {
+            Some(n) => Val::Range(Box::new(RangeVal {
+                lo,
+                hi,
+                step: step * n as u32,
+            })),
+            None => Val::Poison,
+        }
+    }
+
+    pub(crate) fn array_len(&mut self, call: &Call<'a>) -> Val<'a> {
+        match &call.recv {
+            Val::Array(parts) => Val::Int(parts.len() as i128, Num::Usize),
+            Val::Raw(r) => Val::Int(r.dist.len() as i128, Num::Usize),
+            _ => Val::Poison,
+        }
+    }
+}

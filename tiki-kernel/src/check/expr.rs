@@ -1,0 +1,565 @@
+//! Expressions.
+
+use super::scope::Scope;
+use super::value::{Closure, Num, RangeVal, Val};
+use super::{Check, Push};
+use crate::ast::{BinOp, Expr, ExprKind, GenericArg, Path, Span, Type, TypeKind, UnOp};
+use crate::diag::codes;
+use crate::dtype::DType;
+use crate::ir::{self, Round};
+use crate::ops::{self, Receiver};
+use std::rc::Rc;
+
+impl<'a> Check<'a> {
+    /// Evaluates an expression.
+    pub(crate) fn eval(&mut self, expr: &'a Expr) -> Val<'a> {
+        if self.flow.is_some() {
+            return Val::Never;
+        }
+        if !self.step(expr.span) {
+            return Val::Poison;
+        }
+        let span = expr.span;
+        match &expr.kind {
+            ExprKind::Lit(lit) => self.lit(lit, span),
+            ExprKind::Path(path) => self.path(path, span),
+            ExprKind::Unary(UnOp::Neg, inner)
+                if matches!(inner.kind, ExprKind::Lit(crate::ast::Lit::Int(..))) =>
+            {
+                // A negative literal is one literal: `-2147483648i32` is in range.
+                if let ExprKind::Lit(crate::ast::Lit::Int(i, suffix)) = &inner.kind
+                    && let Some(t) = DType::by_name(suffix).filter(|t| t.is_int())
+                {
+                    return self.int_in_range(-*i, Num::D(t), span);
+                }
+                let val = self.eval(inner);
+                self.unary(UnOp::Neg, val, span)
+            }
+            ExprKind::Unary(op, inner) => {
+                let val = self.eval(inner);
+                self.unary(*op, val, span)
+            }
+            ExprKind::Binary(op @ (BinOp::AndAnd | BinOp::OrOr), a, b) => {
+                self.short_circuit(*op, a, b, span)
+            }
+            ExprKind::Binary(op, a, b) => {
+                let a = self.eval(a);
+                let b = self.eval(b);
+                self.binary(*op, a, b, span)
+            }
+            ExprKind::Assign(place, value) => {
+                let value = self.eval(value);
+                self.assign(place, value, span);
+                Val::Unit
+            }
+            ExprKind::AssignOp(op, place, value) => {
+                let value = self.eval(value);
+                let old = self.eval(place);
+                let new = self.binary(*op, old, value, span);
+                self.assign(place, new, span);
+                Val::Unit
+            }
+            ExprKind::Call(callee, args) => self.call(callee, args, span),
+            ExprKind::Method {
+                recv,
+                name,
+                generics,
+                args,
+            } => self.method(recv, name, generics, args),
+            ExprKind::Field(base, name) => {
+                let base = self.eval(base);
+                self.field(base, &name.text, name.span)
+            }
+            ExprKind::Index(base, index) => {
+                let base = self.eval(base);
+                let index = self.eval(index);
+                self.index(base, &index, span)
+            }
+            ExprKind::Tuple(parts) if parts.is_empty() => Val::Unit,
+            ExprKind::Tuple(parts) => Val::Tuple(parts.iter().map(|p| self.eval(p)).collect()),
+            ExprKind::Array(parts) => Val::Array(parts.iter().map(|p| self.eval(p)).collect()),
+            ExprKind::Repeat(value, count) => {
+                let value = self.eval(value);
+                let count_val = self.eval(count);
+                match self.const_in(&count_val, "an array's length", 0, 1024, count.span) {
+                    Some(n) => Val::Array(vec![value; n as usize]),
+                    None => Val::Poison,
+                }
+            }
+            ExprKind::Block(block) => self.block_value(block),
+            ExprKind::If {
+                cond,
+                then,
+                otherwise,
+            } => self.if_expr(cond, then, otherwise.as_deref(), span),
+            ExprKind::Let(..) => {
+                let diag = self
+                    .error(codes::UNSUPPORTED, span, "`if let` has no use here: kernels have no enums that are known only at run time")
+                    .help("use `if` with a comparison, or `match`");
+                self.refuse(diag)
+            }
+            ExprKind::Match(value, arms) => self.match_expr(value, arms, span),
+            ExprKind::For {
+                pattern,
+                iter,
+                body,
+                unroll,
+                label,
+            } => self.for_loop(pattern, iter, body, unroll.as_ref(), label.as_ref(), span),
+            ExprKind::While { cond, body, label } => {
+                self.while_loop(Some(cond), body, label.as_ref(), span)
+            }
+            ExprKind::Loop { body, label } => self.while_loop(None, body, label.as_ref(), span),
+            ExprKind::Break(label, value) => {
+                self.leave_loop(label.as_ref(), value.as_deref(), false, span)
+            }
+            ExprKind::Continue(label) => self.leave_loop(label.as_ref(), None, true, span),
+            ExprKind::Return(value) => self.return_expr(value.as_deref(), span),
+            ExprKind::Closure { params, body } => Val::Closure(Rc::new(Closure {
+                params,
+                body,
+                scope: Rc::clone(&self.scope),
+                span,
+            })),
+            ExprKind::Range { lo, hi, inclusive } => {
+                self.range(lo.as_deref(), hi.as_deref(), *inclusive, span)
+            }
+            ExprKind::Cast(value, ty) => {
+                let val = self.eval(value);
+                let Some(to) = self.num_of(ty) else {
+                    return Val::Poison;
+                };
+                if let Val::Register(_) = val {
+                    let diag =
+                        self.error(codes::TYPE, span, "`as` converts scalars")
+                            .help(format!(
+                                "a register tensor is converted by `.cast::<{}>()`",
+                                to.name()
+                            ));
+                    return self.refuse(diag);
+                }
+                self.convert(&val, to, Round::Default, span)
+            }
+            ExprKind::Ref(true, value) => match self.place(value) {
+                Some(place) if !matches!(self.peek(&place), Val::Global(_) | Val::View(_)) => {
+                    Val::RefMut(place)
+                }
+                _ => self.eval(value),
+            },
+            ExprKind::Ref(false, value) => self.eval(value),
+            ExprKind::Require(_) => {
+                let diag = self
+                    .error(
+                        codes::UNSUPPORTED,
+                        span,
+                        "`require!` stands at the top of a kernel's body",
+                    )
+                    .note("it is checked once per launch, on the host, whatever the body does");
+                self.refuse(diag)
+            }
+            ExprKind::Layout(text) => self.layout_text(text, span),
+            ExprKind::Ptx { .. } => {
+                let diag = self.error(codes::UNSUPPORTED, span, "`ptx!` is not built yet");
+                self.refuse(diag)
+            }
+            ExprKind::Struct(path, _) => {
+                let name = path.segments.last().map_or("", |s| s.name.text.as_str());
+                let diag = self.error(
+                    codes::UNSUPPORTED,
+                    span,
+                    format!("the struct `{name}` is not known to kernels"),
+                );
+                self.refuse(diag)
+            }
+            ExprKind::Unsupported(what) => {
+                let diag = self.error(codes::UNSUPPORTED, span, format!("kernels have no {what}"));
+                self.refuse(diag)
+            }
+        }
+    }
+
+    fn short_circuit(&mut self, op: BinOp, a: &'a Expr, b: &'a Expr, span: Span) -> Val<'a> {
+        let and = op == BinOp::AndAnd;
+        let first = self.eval(a);
+        if let Val::Bool(x) = first
+            && x != and
+        {
+            return first;
+        }
+        // The second operand runs for all threads: that changes nothing if it is pure.
+        let (stmts, second) = self.collect(|c| c.eval(b));
+        if super::join::pure(&stmts) {
+            self.block.extend(stmts);
+            return self.logic(and, first, second, span);
+        }
+        let diag = self
+            .error(
+                codes::UNSUPPORTED,
+                span,
+                format!(
+                    "the right side of `{}` has effects",
+                    super::arith::symbol(op)
+                ),
+            )
+            .help("use `if`");
+        self.refuse(diag)
+    }
+
+    fn range(
+        &mut self,
+        lo: Option<&'a Expr>,
+        hi: Option<&'a Expr>,
+        inclusive: bool,
+        span: Span,
+    ) -> Val<'a> {
+        let lo = lo.map_or(Val::Int(0, Num::Lit), |e| self.eval(e));
+        let Some(hi) = hi else {
+            let diag = self.error(
+                codes::UNSUPPORTED,
+                span,
+                "a range without an end never ends",
+            );
+            return self.refuse(diag);
+        };
+        let mut hi = self.eval(hi);
+        if inclusive {
+            hi = self.binary(BinOp::Add, hi, Val::Int(1, Num::Lit), span);
+        }
+        Val::Range(Box::new(RangeVal { lo, hi, step: 1 }))
+    }
+
+    /// A name or an associated constant.
+    pub(crate) fn path(&mut self, path: &'a Path, span: Span) -> Val<'a> {
+        let names: Vec<&str> = path.segments.iter().map(|s| s.name.text.as_str()).collect();
+        if let [name] = names[..] {
+            if let Some(binding) = self.scope.find(name) {
+                return self.read_binding(binding, span);
+            }
+            if let Some(t) = DType::by_name(name) {
+                return Val::Type(t);
+            }
+            if let Some(val) = self.item(name) {
+                return val;
+            }
+            if let Some(row) = ops::find(Receiver::Free, name) {
+                return Val::Func(row, Num::Lit);
+            }
+            return self.unknown_name(name, span);
+        }
+        let (kind, name) = (names[names.len() - 2], names[names.len() - 1]);
+        if kind == "consts" {
+            let double = names.contains(&"f64");
+            if let Some(v) = math_constant(name) {
+                let v = if double { v } else { f64::from(v as f32) };
+                return Val::Float(v, Num::D(if double { DType::F64 } else { DType::F32 }));
+            }
+        }
+        if kind == "Order"
+            && let Some(order) = memory_order(name)
+        {
+            return Val::Order(order);
+        }
+        if kind == "Scope"
+            && let Some(scope) = memory_scope(name)
+        {
+            return Val::Scope(scope);
+        }
+        let num = if kind == "usize" {
+            Some(Num::Usize)
+        } else {
+            self.type_named(kind).map(Num::D)
+        };
+        if let Some(num) = num {
+            if let Some(val) = associated(num, name) {
+                return val;
+            }
+            if let Some(row) = ops::find(Receiver::ScalarType, name) {
+                return Val::Func(row, num);
+            }
+            let diag = self.error(
+                codes::UNKNOWN_NAME,
+                span,
+                format!("`{}` has no `{name}` in kernels", num.name()),
+            );
+            return self.refuse(diag);
+        }
+        // A path to a device item: rustc resolves it, the bundle holds it by its last name.
+        if let Some(val) = self.item(name) {
+            return val;
+        }
+        self.unknown_name(&names.join("::"), span)
+    }
+
+    fn item(&mut self, name: &str) -> Option<Val<'a>> {
+        let program = self.program;
+        for item in &program.items {
+            match item {
+                crate::ast::Item::Fn(f) if f.name.text == name => return Some(Val::DeviceFn(f)),
+                crate::ast::Item::Const { name: n, ty, value } if n.text == name => {
+                    let root = self.root_scope();
+                    return Some(self.in_scope(root, |c| {
+                        let val = c.eval(value);
+                        c.typed(val, Some(ty), n.span)
+                    }));
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// A scope without the kernel's own names.
+    pub(crate) fn root_scope(&self) -> Rc<Scope> {
+        Scope::root()
+    }
+
+    fn unknown_name(&mut self, name: &str, span: Span) -> Val<'a> {
+        let mut diag = self.error(
+            codes::UNKNOWN_NAME,
+            span,
+            format!("`{name}` is not known to kernels"),
+        );
+        let mut names = self.scope.all();
+        names.extend(
+            ops::ROWS
+                .iter()
+                .filter(|r| r.receiver == Receiver::Free)
+                .map(|r| r.name.to_string()),
+        );
+        if let Some(near) = nearest(name, names.iter().map(String::as_str)) {
+            diag = diag.help(format!("did you mean `{near}`?"));
+        } else {
+            diag = diag.note("kernels see their arguments, their own names, the prelude, and `#[tiki::device]` items");
+        }
+        self.refuse(diag)
+    }
+
+    /// `base.name`
+    fn field(&mut self, base: Val<'a>, name: &str, span: Span) -> Val<'a> {
+        match (&base, name) {
+            (Val::Poison | Val::Never, _) => base,
+            (Val::Tuple(parts), _) => match name.parse::<usize>().ok().and_then(|i| parts.get(i)) {
+                Some(part) => part.clone(),
+                None => {
+                    let diag = self.error(
+                        codes::UNKNOWN_NAME,
+                        span,
+                        format!("a tuple of {} has no `.{name}`", parts.len()),
+                    );
+                    self.refuse(diag)
+                }
+            },
+            (Val::Dim3(grid), "x" | "y" | "z") => {
+                let axis = u8::from(name == "y") + 2 * u8::from(name == "z");
+                self.block_coordinate(*grid, axis, span)
+            }
+            (val, _) => {
+                let diag = self.error(
+                    codes::UNKNOWN_NAME,
+                    span,
+                    format!("{} has no field `{name}`", val.kind()),
+                );
+                self.refuse(diag)
+            }
+        }
+    }
+
+    /// `base[index]`
+    fn index(&mut self, base: Val<'a>, index: &Val<'a>, span: Span) -> Val<'a> {
+        match &base {
+            Val::Poison | Val::Never => base,
+            Val::Array(parts) => {
+                let parts = parts.clone();
+                let last = parts.len() as i128 - 1;
+                match self.const_in(index, "the index", 0, last, span) {
+                    Some(i) => parts[i as usize].clone(),
+                    None => Val::Poison,
+                }
+            }
+            Val::Raw(r) => {
+                let r = r.clone();
+                match self.const_in(index, "the index", 0, r.dist.len() as i128 - 1, span) {
+                    Some(i) => self.raw_element(&r, i as u32, span),
+                    None => Val::Poison,
+                }
+            }
+            val => {
+                let mut diag = self.error(
+                    codes::TYPE,
+                    span,
+                    format!("{} cannot be indexed", val.kind()),
+                );
+                if matches!(val, Val::Global(_) | Val::Shared(_)) {
+                    diag = diag.help("one element is `.get([i, j])`, a tile `.tile(shape, at)`");
+                }
+                if matches!(val, Val::Register(_)) {
+                    diag = diag.help("the thread's own values are `.raw()[i]`");
+                }
+                self.refuse(diag)
+            }
+        }
+    }
+
+    /// A type that names an element type.
+    pub(crate) fn dtype_of(&mut self, ty: &Type) -> Option<DType> {
+        if let TypeKind::Path(path) = &ty.kind
+            && let Some(last) = path.segments.last()
+            && let Some(t) = self.type_named(&last.name.text)
+        {
+            return Some(t);
+        }
+        self.error(codes::TYPE, ty.span, "expected an element type")
+            .note(format!(
+                "element types are {}",
+                DType::all()
+                    .filter(|t| t.row().arithmetic)
+                    .map(|t| format!("`{t}`"))
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            ))
+            .push(self);
+        None
+    }
+
+    pub(crate) fn type_named(&self, name: &str) -> Option<DType> {
+        if let Some(binding) = self.scope.find(name)
+            && let Val::Type(t) = self.bindings[binding].val
+        {
+            return Some(t);
+        }
+        DType::by_name(name)
+    }
+
+    /// A type that names a number.
+    pub(crate) fn num_of(&mut self, ty: &Type) -> Option<Num> {
+        if let TypeKind::Path(path) = &ty.kind
+            && path.segments.last().is_some_and(|s| s.name.text == "usize")
+        {
+            return Some(Num::Usize);
+        }
+        self.dtype_of(ty).map(Num::D)
+    }
+
+    /// A generic argument that is a build-time integer.
+    pub(crate) fn generic_int(&mut self, arg: &'a GenericArg) -> Option<i128> {
+        match arg {
+            GenericArg::Const(expr) => {
+                let val = self.eval(expr);
+                self.const_int(&val, "a const argument", expr.span)
+            }
+            GenericArg::Type(ty) => {
+                if let TypeKind::Path(path) = &ty.kind {
+                    let val = self.path(path, ty.span);
+                    return self.const_int(&val, "a const argument", ty.span);
+                }
+                self.error(codes::TYPE, ty.span, "expected an integer")
+                    .push(self);
+                None
+            }
+        }
+    }
+}
+
+fn associated<'a>(num: Num, name: &str) -> Option<Val<'a>> {
+    let usize_val = |i: u32| Some(Val::Int(i.into(), Num::Usize));
+    match (num, name) {
+        (Num::D(t), "BYTES") => usize_val(t.bytes()),
+        (Num::D(t), "BITS") if t.is_int() => {
+            Some(Val::Int((t.bytes() * 8).into(), Num::D(DType::U32)))
+        }
+        (Num::D(t), _) if t.is_float() => {
+            let (sig, top): (i32, f64) = match t {
+                DType::F16 => (10, 65504.0),
+                DType::BF16 => (7, 3.389_531_389_251_535_5e38),
+                DType::F64 => (52, f64::MAX),
+                _ => (23, f32::MAX.into()),
+            };
+            let least = match t {
+                DType::F16 => (2.0_f64).powi(-14),
+                DType::F64 => f64::MIN_POSITIVE,
+                _ => f32::MIN_POSITIVE.into(),
+            };
+            let v = match name {
+                "INFINITY" => f64::INFINITY,
+                "NEG_INFINITY" => f64::NEG_INFINITY,
+                "NAN" => f64::NAN,
+                "MAX" => top,
+                "MIN" => -top,
+                "MIN_POSITIVE" => least,
+                "EPSILON" => (2.0_f64).powi(-sig),
+                _ => return None,
+            };
+            Some(Val::Float(v, num))
+        }
+        (_, "MAX") => Some(Val::Int(num.range().1, num)),
+        (_, "MIN") => Some(Val::Int(num.range().0, num)),
+        _ => None,
+    }
+}
+
+fn math_constant(name: &str) -> Option<f64> {
+    use std::f64::consts as c;
+    Some(match name {
+        "PI" => c::PI,
+        "TAU" => c::TAU,
+        "E" => c::E,
+        "LN_2" => c::LN_2,
+        "LN_10" => c::LN_10,
+        "LOG2_E" => c::LOG2_E,
+        "LOG2_10" => c::LOG2_10,
+        "LOG10_E" => c::LOG10_E,
+        "LOG10_2" => c::LOG10_2,
+        "SQRT_2" => c::SQRT_2,
+        "FRAC_1_SQRT_2" => c::FRAC_1_SQRT_2,
+        "FRAC_PI_2" => c::FRAC_PI_2,
+        "FRAC_1_PI" => c::FRAC_1_PI,
+        "FRAC_2_PI" => c::FRAC_2_PI,
+        "FRAC_2_SQRT_PI" => c::FRAC_2_SQRT_PI,
+        _ => return None,
+    })
+}
+
+fn memory_order(name: &str) -> Option<ir::MemoryOrder> {
+    Some(match name {
+        "Weak" => ir::MemoryOrder::Weak,
+        "Relaxed" => ir::MemoryOrder::Relaxed,
+        "Acquire" => ir::MemoryOrder::Acquire,
+        "Release" => ir::MemoryOrder::Release,
+        "AcqRel" => ir::MemoryOrder::AcqRel,
+        _ => return None,
+    })
+}
+
+fn memory_scope(name: &str) -> Option<ir::Scope> {
+    Some(match name {
+        "Block" => ir::Scope::Block,
+        "Cluster" => ir::Scope::Cluster,
+        "Device" => ir::Scope::Device,
+        "System" => ir::Scope::System,
+        _ => return None,
+    })
+}
+
+/// The nearest of several names, if it is near.
+pub(crate) fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    let distance = |a: &str, b: &str| {
+        let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+        let mut row: Vec<usize> = (0..=b.len()).collect();
+        for (i, x) in a.iter().enumerate() {
+            let mut diagonal = row[0];
+            row[0] = i + 1;
+            for (j, y) in b.iter().enumerate() {
+                let cost = diagonal + usize::from(x != y);
+                diagonal = row[j + 1];
+                row[j + 1] = cost.min(row[j] + 1).min(diagonal + 1);
+            }
+        }
+        row[b.len()]
+    };
+    let limit = (name.len() / 3).clamp(1, 3);
+    names
+        .map(|n| (distance(name, n), n))
+        .filter(|(d, _)| *d <= limit)
+        .min()
+        .map(|(_, n)| n)
+}

@@ -1,0 +1,515 @@
+//! From the syntax tree to the typed program: evaluates one instance of a kernel.
+//!
+//! The body is run as a program of two times. What is known at build time (literals, const generics,
+//! shapes, layouts, thread maps, closures, extents fixed by `require!`) is computed here and is gone
+//! afterwards; the rest becomes statements of [`crate::ir`]. The order is the author's:
+//!
+//! 1. options of the attribute ([`options`]) and the instance's parameters;
+//! 2. facts of `require!` and of the grid ([`facts`]): they hold for the whole body;
+//! 3. the body, statement by statement ([`block`], [`expr`], [`control`]); operations go through the
+//!    rule of their row in [`crate::ops`] ([`call`] finds it).
+//!
+//! An erroneous expression gives [`Val::Poison`], about which nothing more is said, and the evaluation
+//! goes on, so that one run reports several errors.
+
+mod arith;
+mod block;
+pub(crate) mod call;
+mod control;
+mod convert;
+mod expr;
+mod facts;
+mod global;
+pub(crate) mod instances;
+mod join;
+mod map;
+mod options;
+mod pattern;
+mod reduce;
+mod register;
+pub(crate) mod rules;
+mod scalar;
+mod scope;
+mod shared;
+mod thread;
+pub(crate) mod value;
+
+use crate::artifact::ParamKind;
+use crate::ast::{self, Program, Span, TypeKind};
+use crate::compile::{Arg, Instance};
+use crate::diag::{Code, Diag, Sink, codes};
+use crate::dtype::DType;
+use crate::ir::{self, Kernel, Op, Stmt, StmtKind, Type, Uniform, Value, ValueInfo, Var, VarInfo};
+use scope::{Binding, Scope};
+use std::collections::HashMap;
+use std::rc::Rc;
+use tiki_layout::sym;
+use value::{GlobalVal, Num, Scalar, Val};
+
+/// Steps after which an evaluation is given up: unrolling has a limit.
+const STEP_LIMIT: u64 = 4_000_000;
+
+/// Evaluates one instance; `None` if it has errors.
+pub fn run(program: &Program, instance: &Instance, title: &str, sink: &mut Sink) -> Option<Kernel> {
+    let mut own = Sink::new();
+    let mut check = Check::new(program, &mut own, title);
+    check.instance(instance);
+    let kernel = check.finish();
+    let ok = !own.has_errors();
+    for mut diag in own.take() {
+        if !instance.args.is_empty() {
+            diag.instance = Some(title.to_string());
+        }
+        sink.push(diag);
+    }
+    ok.then_some(kernel)
+}
+
+/// The state of an evaluation.
+pub(crate) struct Check<'a> {
+    program: &'a Program,
+    sink: &'a mut Sink,
+    kernel: Kernel,
+    /// Where statements go.
+    block: Vec<Stmt>,
+    bindings: Vec<Binding<'a>>,
+    scope: Rc<Scope>,
+    /// How many run-time branches and loops are around the current point.
+    control: usize,
+    loops: Vec<Loop>,
+    flow: Option<Flow>,
+    /// Closures of elementwise operations being evaluated: no statements with effects there.
+    region: u32,
+    /// Bindings that existed before the outermost of them.
+    region_base: usize,
+    /// Where a thread may have left the kernel.
+    left: Option<Span>,
+    /// What a device function gave back by `return`.
+    returned: Option<Val<'a>>,
+    infer: Vec<Infer>,
+    facts: sym::Facts,
+    dims: HashMap<(usize, usize), facts::Dim>,
+    /// Symbols of the strides of strided tensors.
+    strides: HashMap<(usize, usize), sym::Expr>,
+    block_symbols: [Option<(sym::Expr, i128)>; 3],
+    calls: Vec<&'a str>,
+    steps: u64,
+}
+
+/// A number type to be found, and what waits for it.
+#[derive(Debug, Default)]
+struct Infer {
+    found: Option<Num>,
+    float: bool,
+    values: Vec<Value>,
+    vars: Vec<Var>,
+}
+
+/// A loop around the current point.
+#[derive(Debug)]
+struct Loop {
+    label: Option<String>,
+    run_time: bool,
+    /// Control depth outside it.
+    control: usize,
+}
+
+/// Why the statements that follow are not evaluated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Flow {
+    /// A run-time `return`, `break` or `continue` was emitted.
+    Dead,
+    /// `break` of the build-time loop at this index of [`Check::loops`].
+    Break(usize),
+    Continue(usize),
+    /// A `return` of a device function, at build time.
+    Return,
+}
+
+impl<'a> Check<'a> {
+    fn new(program: &'a Program, sink: &'a mut Sink, title: &str) -> Check<'a> {
+        let kernel = Kernel {
+            entry: String::new(),
+            title: title.to_string(),
+            target: crate::target::Target::default_target(),
+            threads: 0,
+            cluster: 1,
+            registers: None,
+            shared_budget: None,
+            blocks_per_sm: None,
+            params: Vec::new(),
+            shared: Vec::new(),
+            values: Vec::new(),
+            vars: Vec::new(),
+            body: Vec::new(),
+            contract: false,
+            deny: Vec::new(),
+            span: program.kernel.name.span,
+        };
+        Check {
+            program,
+            sink,
+            kernel,
+            block: Vec::new(),
+            bindings: Vec::new(),
+            scope: Scope::root(),
+            control: 0,
+            loops: Vec::new(),
+            flow: None,
+            region: 0,
+            region_base: 0,
+            left: None,
+            returned: None,
+            infer: Vec::new(),
+            facts: sym::Facts::new(),
+            dims: HashMap::new(),
+            block_symbols: [None, None, None],
+            calls: Vec::new(),
+            steps: 0,
+            strides: HashMap::new(),
+        }
+    }
+
+    fn instance(&mut self, instance: &Instance) {
+        for (name, arg) in &instance.args {
+            let val = match arg {
+                Arg::Type(t) => Val::Type(*t),
+                Arg::Int(i) => Val::Int(*i, Num::Usize),
+                Arg::Bool(b) => Val::Bool(*b),
+            };
+            self.declare(name, val, false, self.kernel.span);
+        }
+        self.kernel.entry = instances::entry(&self.program.kernel.name.text, instance);
+        self.params();
+        self.options();
+        self.facts();
+        let program = self.program;
+        let value = self.block_value(&program.kernel.body);
+        if !matches!(value, Val::Unit | Val::Poison | Val::Never) {
+            let span = program
+                .kernel
+                .body
+                .value
+                .as_ref()
+                .map_or(self.kernel.span, |e| e.span);
+            self.error(codes::SIGNATURE, span, "a kernel returns nothing")
+                .label(format!("this is {}", value.kind()))
+                .push(self);
+        }
+    }
+
+    fn finish(mut self) -> Kernel {
+        self.settle_types();
+        for param in 0..self.kernel.params.len() {
+            let (_, rank, _) = self.tensor_kind(param);
+            let known = |axis| match self.known_extent(param, axis) {
+                Some(i) => u32::try_from(i).ok(),
+                None => None,
+            };
+            self.kernel.params[param].extents = (0..rank).map(known).collect();
+        }
+        self.kernel.body = std::mem::take(&mut self.block);
+        self.kernel
+    }
+
+    /// Arguments of the kernel.
+    fn params(&mut self) {
+        let program = self.program;
+        for param in &program.kernel.params {
+            let ast::PatternKind::Bind { name, .. } = &param.pattern.kind else {
+                self.error(
+                    codes::SIGNATURE,
+                    param.pattern.span,
+                    "a kernel's arguments are plain names",
+                )
+                .push(self);
+                continue;
+            };
+            let index = self.kernel.params.len();
+            let Some((kind, val)) = self.param_kind(index, &param.ty) else {
+                self.declare(&name.text, Val::Poison, false, name.span);
+                continue;
+            };
+            self.kernel.params.push(ir::Param {
+                name: name.text.clone(),
+                kind,
+                extents: Vec::new(),
+                span: name.span,
+            });
+            let val = match val {
+                Some(global) => Val::Global(global),
+                None => {
+                    let ParamKind::Scalar(dtype) = kind else {
+                        unreachable!("a scalar")
+                    };
+                    let usize_like = matches!(&param.ty.kind, TypeKind::Path(p) if p.segments.last().is_some_and(|s| s.name.text == "usize"));
+                    let num = if usize_like {
+                        Num::Usize
+                    } else {
+                        Num::D(dtype)
+                    };
+                    let value = self.emit(Op::Param(index), dtype, Uniform::Block, name.span);
+                    let mut scalar = self.scalar_of(value, num);
+                    if num == Num::Usize {
+                        let symbol = self.facts.extent(&name.text);
+                        scalar.expr = Some(symbol.into());
+                    }
+                    Val::Scalar(scalar)
+                }
+            };
+            self.declare(&name.text, val, false, name.span);
+        }
+    }
+
+    fn param_kind(
+        &mut self,
+        index: usize,
+        ty: &'a ast::Type,
+    ) -> Option<(ParamKind, Option<GlobalVal>)> {
+        let (mutable, inner) = match &ty.kind {
+            TypeKind::Ref { mutable, inner } => (*mutable, Some(&**inner)),
+            _ => (false, None),
+        };
+        if let Some(inner) = inner
+            && let TypeKind::Path(path) = &inner.kind
+            && let Some(last) = path.segments.last()
+            && last.name.text == "Global"
+        {
+            let dtype = match last.generics.first() {
+                Some(ast::GenericArg::Type(t)) => self.dtype_of(t)?,
+                _ => {
+                    self.error(
+                        codes::SIGNATURE,
+                        last.name.span,
+                        "`Global` needs an element type",
+                    )
+                    .help("write `&Global<f32>`, or `&Global<f32, 1>` for one axis")
+                    .push(self);
+                    return None;
+                }
+            };
+            let rank = match last.generics.get(1) {
+                None => 2,
+                Some(arg) => self.generic_int(arg)?,
+            };
+            if !(1..=8).contains(&rank) {
+                self.error(
+                    codes::RANK,
+                    last.name.span,
+                    format!("a tensor has 1 to 8 axes, not {rank}"),
+                )
+                .push(self);
+                return None;
+            }
+            let strided = last.generics.get(2).is_some_and(|g| matches!(g, ast::GenericArg::Type(t) if matches!(&t.kind, TypeKind::Path(p) if p.segments.last().is_some_and(|s| s.name.text == "Strided"))));
+            let kind = ParamKind::Tensor {
+                dtype,
+                rank: rank as u32,
+                writes: mutable,
+                strided,
+                align: dtype.bytes(),
+            };
+            for axis in 0..rank as usize {
+                let name = self.program_param_name(index);
+                let symbol = self.facts.extent(&format!("{name}.dim({axis})"));
+                let _ = self.facts.assume_range(symbol, 0, i64::from(u32::MAX));
+                self.dims
+                    .insert((index, axis), facts::Dim::Own(symbol.into()));
+            }
+            return Some((
+                kind,
+                Some(GlobalVal {
+                    param: index,
+                    fixed: Vec::new(),
+                    mutable,
+                }),
+            ));
+        }
+        let is_scalar = inner.is_none() && matches!(&ty.kind, TypeKind::Path(_));
+        if is_scalar {
+            let TypeKind::Path(path) = &ty.kind else {
+                unreachable!("a path")
+            };
+            if path.segments.last().is_some_and(|s| s.name.text == "usize") {
+                return Some((ParamKind::Scalar(DType::U64), None));
+            }
+            let dtype = self.dtype_of(ty)?;
+            return Some((ParamKind::Scalar(dtype), None));
+        }
+        self.error(
+            codes::SIGNATURE,
+            ty.span,
+            "a kernel takes tensors by `&Global` or `&mut Global` and scalars by value",
+        )
+        .label("this type has no meaning as a kernel's argument")
+        .push(self);
+        None
+    }
+
+    fn program_param_name(&self, index: usize) -> String {
+        match &self.program.kernel.params[index].pattern.kind {
+            ast::PatternKind::Bind { name, .. } => name.text.clone(),
+            _ => format!("argument {index}"),
+        }
+    }
+
+    // ---- diagnostics
+
+    fn error(&self, code: Code, span: Span, message: impl Into<String>) -> Diag {
+        Diag::error(code, span, message)
+    }
+
+    /// Pushes an error and gives the poisoned value.
+    fn refuse(&mut self, diag: Diag) -> Val<'a> {
+        self.sink.push(diag);
+        Val::Poison
+    }
+
+    fn bug(&mut self, span: Span, what: &str) -> Val<'a> {
+        let diag = Diag::error(
+            codes::INTERNAL,
+            span,
+            format!("defect of the compiler: {what}"),
+        )
+        .note("please report it, with the kernel");
+        self.refuse(diag)
+    }
+
+    // ---- names
+
+    fn declare(&mut self, name: &str, val: Val<'a>, mutable: bool, span: Span) -> usize {
+        let binding = self.bindings.len();
+        let control = self.control;
+        self.name_value(&val, name);
+        self.bindings.push(Binding {
+            name: name.to_string(),
+            val,
+            mutable,
+            span,
+            control,
+        });
+        self.scope.declare(name, binding);
+        binding
+    }
+
+    /// Gives the author's name to a value that has none yet, for texts and reports.
+    fn name_value(&mut self, val: &Val<'a>, name: &str) {
+        let value = match val {
+            Val::Scalar(s) => s.value,
+            Val::Register(r) => r.value,
+            Val::Shared(s) => return self.name_shared(s.alloc, name),
+            Val::Stages(s) => return self.name_shared(s.first.alloc, name),
+            _ => return,
+        };
+        let info = &mut self.kernel.values[value.0 as usize];
+        if info.name.is_empty() {
+            info.name = name.to_string();
+        }
+    }
+
+    fn name_shared(&mut self, alloc: usize, name: &str) {
+        let shared = &mut self.kernel.shared[alloc];
+        if shared.name == shared::unnamed(alloc) {
+            shared.name = name.to_string();
+        }
+    }
+
+    fn in_scope<R>(&mut self, scope: Rc<Scope>, f: impl FnOnce(&mut Self) -> R) -> R {
+        let saved = std::mem::replace(&mut self.scope, scope);
+        let result = f(self);
+        self.scope = saved;
+        result
+    }
+
+    // ---- emission
+
+    fn value(&mut self, ty: Type, uniform: Uniform, span: Span) -> Value {
+        let value = Value(self.kernel.values.len() as u32);
+        self.kernel.values.push(ValueInfo {
+            ty,
+            uniform,
+            name: String::new(),
+            span,
+        });
+        value
+    }
+
+    fn emit(&mut self, op: Op, dtype: DType, uniform: Uniform, span: Span) -> Value {
+        self.emit_typed(op, Type::Scalar(dtype), uniform, span)
+    }
+
+    fn emit_typed(&mut self, op: Op, ty: Type, uniform: Uniform, span: Span) -> Value {
+        let value = self.value(ty, uniform, span);
+        self.block.push(Stmt {
+            kind: StmtKind::Let(value, op),
+            span,
+        });
+        value
+    }
+
+    fn push(&mut self, kind: StmtKind, span: Span) {
+        self.block.push(Stmt { kind, span });
+    }
+
+    fn var(&mut self, ty: Type, name: &str, span: Span) -> Var {
+        let var = Var(self.kernel.vars.len() as u32);
+        self.kernel.vars.push(VarInfo {
+            ty,
+            name: name.to_string(),
+            span,
+        });
+        var
+    }
+
+    /// Collects what `f` emits instead of emitting it.
+    fn collect<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> (Vec<Stmt>, R) {
+        let saved = std::mem::take(&mut self.block);
+        let result = f(self);
+        (std::mem::replace(&mut self.block, saved), result)
+    }
+
+    fn dtype(&self, value: Value) -> DType {
+        self.kernel.values[value.0 as usize].ty.dtype()
+    }
+
+    fn uniform(&self, value: Value) -> Uniform {
+        self.kernel.values[value.0 as usize].uniform
+    }
+
+    fn scalar_of(&self, value: Value, num: Num) -> Scalar {
+        let (lo, hi) = num.range();
+        Scalar {
+            value,
+            num,
+            lo,
+            hi,
+            expr: None,
+        }
+    }
+
+    /// Counts a step; false, with an error once, when there were too many.
+    fn step(&mut self, span: Span) -> bool {
+        self.steps += 1;
+        if self.steps == STEP_LIMIT {
+            let diag = Diag::error(
+                codes::UNROLL_LIMIT,
+                span,
+                format!("the kernel takes more than {STEP_LIMIT} steps to evaluate at build time"),
+            )
+            .help("leave the loop to run time (without `#[unroll]`), or unroll less of it");
+            self.sink.push(diag);
+        }
+        self.steps < STEP_LIMIT
+    }
+}
+
+/// `diag.push(self)`: ends a chain of notes.
+trait Push {
+    fn push(self, check: &mut Check<'_>);
+}
+
+impl Push for Diag {
+    fn push(self, check: &mut Check<'_>) {
+        check.sink.push(self);
+    }
+}

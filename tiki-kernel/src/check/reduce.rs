@@ -1,0 +1,134 @@
+//! Reductions along an axis.
+//!
+//! Missing elements never count. Sums of 16-bit floats accumulate in `f32` and are rounded once. The
+//! scratch that threads of several warps need is planned by the schedule.
+
+use super::Check;
+use super::call::Call;
+use super::value::{Reg, Val};
+use crate::diag::codes;
+use crate::dtype::DType;
+use crate::ir::{Op, Reduce, ReduceOp, TensorType, Type, Uniform};
+
+impl<'a> Check<'a> {
+    pub(crate) fn reduce(&mut self, op: ReduceOp, axis: Option<u8>, call: &Call<'a>) -> Val<'a> {
+        let Val::Register(r) = call.recv.clone() else {
+            return Val::Poison;
+        };
+        let name = call.row.name;
+        let wanted = if axis.is_some() { 2 } else { 1 };
+        if r.shape.len() != wanted {
+            let shape = r.shape.clone();
+            let mut diag = self.error(
+                codes::RANK,
+                call.span,
+                format!(
+                    "`{name}` works on tensors of {wanted} {}; this one has shape {shape:?}",
+                    if wanted == 1 { "axis" } else { "axes" }
+                ),
+            );
+            if axis.is_none() && shape.len() == 2 {
+                diag = diag.help(format!("use `row_{name}` or `col_{name}`"));
+            } else if axis.is_some() && shape.len() == 1 {
+                diag = diag.help(format!(
+                    "use `{}`",
+                    name.trim_start_matches("row_").trim_start_matches("col_")
+                ));
+            }
+            return self.refuse(diag);
+        }
+        if r.dtype == DType::BOOL {
+            let diag = self
+                .error(
+                    codes::TYPE,
+                    call.span,
+                    format!("`{name}` does not work on bools"),
+                )
+                .help("convert them: `.cast::<u32>()`");
+            return self.refuse(diag);
+        }
+        if self.region > 0 {
+            let diag = self.error(
+                codes::UNSUPPORTED,
+                call.span,
+                "a reduction within an elementwise closure",
+            );
+            return self.refuse(diag);
+        }
+        let at = usize::from(axis.unwrap_or(0));
+        let narrow = op == ReduceOp::Sum && r.dtype.is_float() && r.dtype.bytes() == 2;
+        if narrow {
+            let own = r.dtype;
+            let Val::Register(wide) = self.register_cast(&r, r.dtype.accumulator(), call.span)
+            else {
+                return Val::Poison;
+            };
+            let sum = self.reduce_along(op, at, &wide, call);
+            return match sum {
+                Val::Register(s) => self.register_cast(&s, own, call.span),
+                val => self.convert(
+                    &val,
+                    super::value::Num::D(own),
+                    crate::ir::Round::Default,
+                    call.span,
+                ),
+            };
+        }
+        self.reduce_along(op, at, &r, call)
+    }
+
+    fn reduce_along(&mut self, op: ReduceOp, axis: usize, r: &Reg, call: &Call<'a>) -> Val<'a> {
+        if crosses_warps(r, axis) {
+            self.block_wide("this reduction's barrier", call.span);
+        }
+        let dtype = if matches!(op, ReduceOp::ArgMax | ReduceOp::ArgMin) {
+            DType::U32
+        } else {
+            r.dtype
+        };
+        let mut shape = r.shape.clone();
+        shape.remove(axis);
+        let mut bounds = r.bounds.clone();
+        bounds.remove(axis);
+        let dist = r.dist.without(axis);
+        let reduce = Reduce {
+            value: r.value,
+            axis: axis as u8,
+            op,
+            bounds: r.bounds.clone(),
+            scratch: None,
+            barrier_before: false,
+        };
+        let ty = TensorType {
+            dtype,
+            shape: shape.clone(),
+            dist: dist.clone(),
+        };
+        let value = self.emit_typed(
+            Op::Reduce(reduce),
+            Type::Tensor(ty),
+            Uniform::Thread,
+            call.span,
+        );
+        let result = Reg {
+            value,
+            dtype,
+            shape,
+            dist,
+            bounds,
+        };
+        if result.shape.is_empty() {
+            return self.raw_element(&result, 0, call.span);
+        }
+        Val::Register(result)
+    }
+}
+
+/// Whether threads of several warps hold elements of one row.
+fn crosses_warps(r: &Reg, axis: usize) -> bool {
+    let mut stride = 1;
+    r.dist.threads.iter().any(|m| {
+        stride *= m.extent;
+        m.axis == Some(axis as u8) && stride > 32
+    })
+}

@@ -1,0 +1,310 @@
+//! What an expression of a kernel evaluates to.
+//!
+//! Most values are known at build time: integers, layouts, thread maps, closures, views. The others
+//! name a value of the typed program: [`Scalar`] and [`Reg`].
+
+use crate::ast::{DeviceFn, Expr, Pattern, Span};
+use crate::dtype::DType;
+use crate::ir::{Cache, Digit, Dist, Value, Var, Xor};
+use crate::ops;
+use std::rc::Rc;
+use tiki_layout::sym;
+
+/// The type of a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Num {
+    /// A literal without suffix: fits what it meets.
+    Lit,
+    /// `usize`: 32 bits wide where that is proven to suffice, else 64.
+    Usize,
+    /// An element type.
+    D(DType),
+    /// Not yet known: an entry of the checker's table of types to be found.
+    Infer(u32),
+}
+
+/// A scalar known only at run time.
+#[derive(Debug, Clone)]
+pub(crate) struct Scalar {
+    pub value: Value,
+    pub num: Num,
+    /// Least and greatest value (integers).
+    pub lo: i128,
+    pub hi: i128,
+    /// What is known of it symbolically (`usize`).
+    pub expr: Option<sym::Expr>,
+}
+
+/// A register tensor.
+#[derive(Debug, Clone)]
+pub(crate) struct Reg {
+    pub value: Value,
+    pub dtype: DType,
+    pub shape: Vec<u32>,
+    pub dist: Dist,
+    /// Per axis: how many elements are not missing, if not all.
+    pub bounds: Vec<Option<Value>>,
+}
+
+/// A tensor argument with leading coordinates fixed.
+#[derive(Debug, Clone)]
+pub(crate) struct GlobalVal {
+    pub param: usize,
+    pub fixed: Vec<Scalar>,
+    pub mutable: bool,
+}
+
+/// A piece of a tensor argument.
+#[derive(Debug, Clone)]
+pub(crate) struct ViewVal {
+    pub global: GlobalVal,
+    /// Per axis: the tensor's axis, extent, origin.
+    pub axes: Vec<(usize, u32, Scalar)>,
+    pub fill: Option<FillVal>,
+    pub cache: Cache,
+}
+
+/// What a missing element reads as.
+#[derive(Debug, Clone)]
+pub(crate) enum FillVal {
+    Int(i128),
+    Float(f64),
+    Bool(bool),
+    Scalar(Scalar),
+}
+
+/// A shared tensor or a piece of one.
+#[derive(Debug, Clone)]
+pub(crate) struct SharedVal {
+    pub alloc: usize,
+    pub dtype: DType,
+    pub axes: Vec<Vec<Digit>>,
+    pub swizzle: Option<Xor>,
+    pub offset: i64,
+    pub dynamic: Vec<(Value, i64)>,
+}
+
+/// Stages: the first of them, how many, and the elements between two.
+#[derive(Debug, Clone)]
+pub(crate) struct StagesVal {
+    pub first: SharedVal,
+    pub count: u32,
+    pub pitch: i64,
+}
+
+/// A layout value: digits per axis and a swizzle.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct LayoutVal {
+    pub axes: Vec<Vec<Digit>>,
+    pub swizzle: Option<Xor>,
+    /// As the author would write it.
+    pub text: String,
+}
+
+impl LayoutVal {
+    pub fn shape(&self) -> Vec<u32> {
+        self.axes
+            .iter()
+            .map(|a| a.iter().map(|d| d.extent).product())
+            .collect()
+    }
+    /// One past the greatest offset, in elements, before the swizzle.
+    pub fn cosize(&self) -> i64 {
+        let far = |d: &Digit| i64::from(d.extent.saturating_sub(1)) * d.stride;
+        if self.axes.iter().flatten().any(|d| d.extent == 0) {
+            return 0;
+        }
+        1 + self.axes.iter().flatten().map(far).sum::<i64>()
+    }
+}
+
+/// A thread map.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct MapVal {
+    pub kind: MapKind,
+    /// Elements an access, and whether exactly.
+    pub vector: Option<(u32, bool)>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum MapKind {
+    Linear {
+        threads: u32,
+    },
+    Rows {
+        threads: u32,
+        per_row: u32,
+    },
+    Explicit {
+        threads: LayoutVal,
+        values: LayoutVal,
+    },
+}
+
+/// A range of integers.
+#[derive(Debug, Clone)]
+pub(crate) struct RangeVal<'a> {
+    pub lo: Val<'a>,
+    pub hi: Val<'a>,
+    pub step: u32,
+}
+
+/// A closure and the scope it was made in.
+pub(crate) struct Closure<'a> {
+    pub params: &'a [Pattern],
+    pub body: &'a Expr,
+    pub scope: Rc<super::scope::Scope>,
+    pub span: Span,
+}
+
+impl std::fmt::Debug for Closure<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "closure at {:?}", self.span)
+    }
+}
+
+/// A place that can be assigned: a binding and a path into it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct PlaceRef {
+    pub binding: usize,
+    pub path: Vec<usize>,
+}
+
+/// What a variable's cell holds.
+#[derive(Debug, Clone)]
+pub(crate) enum Cell {
+    Scalar(Num),
+    Tensor {
+        dtype: DType,
+        shape: Vec<u32>,
+        dist: Dist,
+        bounds: Vec<Option<Value>>,
+    },
+}
+
+/// A value.
+#[derive(Debug, Clone)]
+pub(crate) enum Val<'a> {
+    /// Something went wrong before; nothing more is said about it.
+    Poison,
+    /// The code after it is not reached.
+    Never,
+    Unit,
+    Bool(bool),
+    Int(i128, Num),
+    Float(f64, Num),
+    Scalar(Scalar),
+    Tuple(Vec<Val<'a>>),
+    Array(Vec<Val<'a>>),
+    Closure(Rc<Closure<'a>>),
+    Func(&'static ops::Row, Num),
+    /// The name of an element type.
+    Type(DType),
+    DeviceFn(&'a DeviceFn),
+    Range(Box<RangeVal<'a>>),
+    /// `block_idx()` or, if true, `grid_dim()`.
+    Dim3(bool),
+    Global(GlobalVal),
+    View(ViewVal),
+    Shared(SharedVal),
+    Stages(StagesVal),
+    Register(Reg),
+    Raw(Reg),
+    ThreadMap(MapVal),
+    Layout(LayoutVal),
+    Swizzle(Xor),
+    /// All extents of a tensor argument.
+    Shape(usize),
+    Order(crate::ir::MemoryOrder),
+    Scope(crate::ir::Scope),
+    RefMut(PlaceRef),
+    /// Only inside a binding: the value lives in a variable of the typed program.
+    Cell(Var, Cell),
+}
+
+impl Val<'_> {
+    /// What it is, in the author's words.
+    pub fn kind(&self) -> String {
+        match self {
+            Val::Poison => "an erroneous value".into(),
+            Val::Never => "a value that is never reached".into(),
+            Val::Unit => "`()`".into(),
+            Val::Bool(_) => "a build-time bool".into(),
+            Val::Int(i, n) => format!("the build-time {} {i}", n.integer_name()),
+            Val::Float(f, _) => format!("the build-time float {f:?}"),
+            Val::Scalar(s) => format!("a run-time {}", s.num.name()),
+            Val::Tuple(_) => "a tuple".into(),
+            Val::Array(_) => "an array".into(),
+            Val::Closure(_) => "a closure".into(),
+            Val::Func(row, _) => format!("the function `{}`", row.name),
+            Val::Type(t) => format!("the type `{t}`"),
+            Val::DeviceFn(f) => format!("the device function `{}`", f.name.text),
+            Val::Range(_) => "a range".into(),
+            Val::Dim3(_) => "a block coordinate (use `.x`, `.y`, `.z`)".into(),
+            Val::Global(_) => "a global tensor".into(),
+            Val::View(v) => format!(
+                "a view of shape {:?}",
+                v.axes.iter().map(|a| a.1).collect::<Vec<_>>()
+            ),
+            Val::Shared(s) => format!("a shared tensor of {}", s.dtype),
+            Val::Stages(s) => format!("{} stages of a shared tensor of {}", s.count, s.first.dtype),
+            Val::Register(r) => format!("a register tensor of {} and shape {:?}", r.dtype, r.shape),
+            Val::Raw(_) => "a thread's own values".into(),
+            Val::ThreadMap(_) => "a thread map".into(),
+            Val::Layout(_) => "a layout".into(),
+            Val::Swizzle(_) => "a swizzle".into(),
+            Val::Shape(_) => "a shape".into(),
+            Val::Order(_) => "a memory order".into(),
+            Val::Scope(_) => "a scope".into(),
+            Val::RefMut(_) => "a mutable reference".into(),
+            Val::Cell(..) => "a variable".into(),
+        }
+    }
+    /// Whether an error is inside.
+    pub fn is_poison(&self) -> bool {
+        match self {
+            Val::Poison => true,
+            Val::Tuple(vs) | Val::Array(vs) => vs.iter().any(Val::is_poison),
+            _ => false,
+        }
+    }
+}
+
+impl Num {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Num::Lit => "number",
+            Num::Usize => "usize",
+            Num::D(t) => t.name(),
+            Num::Infer(_) => "number",
+        }
+    }
+    fn integer_name(self) -> &'static str {
+        if self == Num::Lit {
+            "integer"
+        } else {
+            self.name()
+        }
+    }
+    /// Least and greatest value of an integer type.
+    pub fn range(self) -> (i128, i128) {
+        use crate::dtype::Class;
+        match self {
+            Num::Usize => (0, u64::MAX.into()),
+            Num::D(t) => {
+                let bits = t.bytes() * 8;
+                match t.row().class {
+                    Class::Signed => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
+                    Class::Unsigned => (0, (1 << bits) - 1),
+                    Class::Bool => (0, 1),
+                    Class::Float => (i128::MIN, i128::MAX),
+                }
+            }
+            Num::Lit | Num::Infer(_) => (i64::MIN.into(), u64::MAX.into()),
+        }
+    }
+    pub fn is_float(self) -> bool {
+        matches!(self, Num::D(t) if t.is_float())
+    }
+}
