@@ -39,12 +39,13 @@ pub struct Call<'a> {
 
 impl<'a> Call<'a> {
     /// Begins a launch of an artefact.
-    #[inline]
+    #[inline(always)] // a copy of the arrays inside would be dear
     pub fn new(stream: &'a Stream, artifact: &'static Artifact) -> Result<Call<'a>, LaunchError> {
         Call::of(stream, Plan::Artifact(artifact))
     }
 
     /// Begins a launch of a kernel made from PTX text.
+    #[inline(always)]
     pub fn raw(stream: &'a Stream, kernel: &'a Kernel) -> Result<Call<'a>, LaunchError> {
         if kernel.device() != stream.device() {
             return Err(LaunchError::OtherDevice {
@@ -59,7 +60,7 @@ impl<'a> Call<'a> {
         Call::of(stream, Plan::Kernel(kernel))
     }
 
-    #[inline]
+    #[inline(always)]
     fn of(stream: &'a Stream, plan: Plan<'a>) -> Result<Call<'a>, LaunchError> {
         plan.must_run_on(stream.device())?;
         Ok(Call {
@@ -147,6 +148,16 @@ impl<'a> Call<'a> {
         }
         self.grid = grid;
         Ok(self)
+    }
+
+    /// Blocks that the whole device holds at once: the grid of a persistent kernel.
+    #[must_use]
+    pub fn resident_blocks(&self) -> u64 {
+        let per_sm = match self.plan {
+            Plan::Artifact(artifact) => artifact.usage.blocks_per_sm.max(1),
+            Plan::Kernel(_) => 1,
+        };
+        u64::from(self.stream.device().multiprocessors()) * u64::from(per_sm)
     }
 
     /// Hands the kernel over to the stream. May be called again: the same launch once more.

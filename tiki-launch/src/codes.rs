@@ -82,6 +82,8 @@ codes! {
         "Allocation, transfer to and from the host, and synchronisation of the stream being captured must happen before or after.";
     Streams = "TL028", "too many streams",
         "A device numbers its streams; the numbers are used up.";
+    Parameters = "TL029", "the entry takes other parameters",
+        "The PTX declares other parameters than the kernel's description says; launching it would pass it the wrong bytes.";
     DataOpen = "TL101", "the file cannot be read",
         "The operating system's reason is in the message.";
     DataFormat = "TL102", "not a complete safetensors file",

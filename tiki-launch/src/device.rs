@@ -14,7 +14,7 @@ use tiki_kernel::target::Target;
 use crate::element::Element;
 use crate::error::LaunchError;
 use crate::kernel::Function;
-use crate::machine::{Kind, Machine};
+use crate::machine::{Kind, Machine, RawModule};
 use crate::order::Order;
 use crate::stream::Stream;
 use crate::tensor::Tensor;
@@ -36,6 +36,19 @@ pub(crate) struct State {
     /// Loaded artefacts, by the address of the artefact.
     pub functions: HashMap<usize, Function, BuildHasherDefault<AddressHasher>>,
     pub workspaces: Workspaces,
+    /// Code to take away as soon as no stream is under capture.
+    retired: Vec<RawModule>,
+}
+
+impl State {
+    /// Takes away what was retired, if that is possible now.
+    pub fn unload_retired(&mut self, machine: &dyn Machine) {
+        if !self.order.any_capturing() {
+            for module in self.retired.drain(..) {
+                machine.unload(module);
+            }
+        }
+    }
 }
 
 impl Device {
@@ -172,6 +185,13 @@ impl Device {
         Tensor::allocate(self, shape, false)
     }
 
+    /// Takes code away that nothing will launch any more, once it has run.
+    pub(crate) fn retire(&self, module: RawModule) {
+        let mut state = self.lock();
+        state.retired.push(module);
+        state.unload_retired(self.machine());
+    }
+
     #[inline]
     pub(crate) fn machine(&self) -> &dyn Machine {
         &*self.0.machine
@@ -212,6 +232,7 @@ impl Drop for Shared {
         let machine = &*self.machine;
         state.workspaces.clear(machine, &mut state.order);
         state.order.shut(machine);
+        state.unload_retired(machine);
         for function in state.functions.values() {
             machine.unload(function.entry.module);
         }

@@ -372,7 +372,12 @@ impl Machine for Double {
         })
     }
     fn unload(&self, _: RawModule) {
-        self.inner().counts.unloads += 1;
+        let mut inner = self.inner();
+        assert!(
+            inner.captures.is_empty(),
+            "code taken away during a capture"
+        );
+        inner.counts.unloads += 1;
     }
     fn launch(&self, shot: &Shot<'_>, stream: RawStream) -> Result<(), LaunchError> {
         let program = shot.function.0 as usize;

@@ -209,6 +209,12 @@ pub enum LaunchError {
     Streams {
         limit: usize,
     },
+    Parameters {
+        kernel: String,
+        index: usize,
+        declared: Option<usize>,
+        described: Option<usize>,
+    },
     Data(Box<DataError>),
 }
 
@@ -245,6 +251,7 @@ impl LaunchError {
             LaunchError::View { .. } => Code::View,
             LaunchError::InCapture { .. } => Code::InCapture,
             LaunchError::Streams { .. } => Code::Streams,
+            LaunchError::Parameters { .. } => Code::Parameters,
             LaunchError::Data(error) => error.code(),
         }
     }
@@ -457,6 +464,22 @@ impl fmt::Display for LaunchError {
             }
             LaunchError::Streams { limit } => {
                 write!(f, "this device has given out all its {limit} streams")
+            }
+            LaunchError::Parameters {
+                kernel,
+                index,
+                declared,
+                described,
+            } => {
+                let bytes = |bytes: &Option<usize>| {
+                    bytes.map_or("none".into(), |b| format!("one of {b} bytes"))
+                };
+                write!(
+                    f,
+                    "parameter {index} of kernel `{kernel}`: its PTX declares {}, its description says {}",
+                    bytes(declared),
+                    bytes(described)
+                )
             }
             LaunchError::Data(error) => error.fmt(f),
         }

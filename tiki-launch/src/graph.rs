@@ -118,6 +118,7 @@ impl Ending<'_> {
         let mut state = device.lock();
         let graph = machine.end_capture(state.order.raw(self.stream.id()));
         let held = state.order.end_capture(machine, self.stream.id());
+        state.unload_retired(machine);
         (graph, held)
     }
 }

@@ -165,10 +165,11 @@ impl<'a> Plan<'a> {
             ptx: artifact.ptx,
             dynamic_shared: artifact.dynamic_shared,
             cluster: artifact.cluster,
+            widths: &widths(artifact.params, artifact.hidden, false),
         };
         let entry = device.machine().load(&unit)?;
         if artifact.deny_spills && entry.local_bytes > 0 {
-            device.machine().unload(entry.module);
+            device.retire(entry.module);
             return Err(LaunchError::Spills {
                 kernel: artifact.instance.into(),
                 local_bytes: entry.local_bytes,
@@ -179,21 +180,35 @@ impl<'a> Plan<'a> {
             entry,
             bound: artifact.usage.registers,
         };
-        // Another thread may have loaded it meanwhile: the first one stays.
+        // Another thread may have loaded it meanwhile: the first one stays, ours goes.
         let mut state = device.lock();
-        match state.functions.get(&key) {
-            Some(first) => {
-                let first = *first;
-                drop(state);
-                device.machine().unload(entry.module);
-                Ok(first)
-            }
-            None => {
-                state.functions.insert(key, function);
-                Ok(function)
+        if let Some(first) = state.functions.get(&key) {
+            let first = *first;
+            drop(state);
+            device.retire(entry.module);
+            return Ok(first);
+        }
+        state.functions.insert(key, function);
+        Ok(function)
+    }
+}
+
+/// Bytes of each parameter of an entry; see [`tiki_kernel::artifact`] for the order.
+fn widths(params: &[Param], hidden: &[Hidden], bare: bool) -> Vec<u8> {
+    let mut widths = Vec::new();
+    for param in params {
+        match param.kind {
+            ParamKind::Scalar(dtype) => widths.push(dtype.bytes() as u8),
+            ParamKind::Tensor { rank, strided, .. } => {
+                let rank = if bare { 0 } else { rank as usize };
+                widths.push(8);
+                widths.extend(std::iter::repeat_n(4, rank));
+                widths.extend(std::iter::repeat_n(8, if strided { rank } else { 0 }));
             }
         }
     }
+    widths.extend(hidden.iter().map(|Hidden::Workspace { .. }| 8));
+    widths
 }
 
 /// Loaded code that goes when nothing can launch it any more: neither its kernel nor a graph.
@@ -205,7 +220,7 @@ pub(crate) struct Module {
 
 impl Drop for Module {
     fn drop(&mut self) {
-        self.device.machine().unload(self.raw);
+        self.device.retire(self.raw);
     }
 }
 
@@ -344,6 +359,7 @@ impl PtxKernel<'_> {
             ptx: self.ptx,
             dynamic_shared: self.dynamic_shared,
             cluster: self.cluster,
+            widths: &widths(&self.params, &[], true),
         };
         let entry = device.machine().load(&unit)?;
         Ok(Kernel {

@@ -77,6 +77,8 @@ pub(crate) struct Unit<'a> {
     pub dynamic_shared: u32,
     /// Blocks of a cluster it will be launched with.
     pub cluster: u32,
+    /// Bytes of each parameter its entry must declare.
+    pub widths: &'a [u8],
 }
 
 /// A loaded entry.
@@ -139,6 +141,7 @@ pub(crate) trait Machine: Send + Sync + fmt::Debug {
 
     // Kernels.
     fn load(&self, unit: &Unit<'_>) -> Result<Entry, LaunchError>;
+    /// Takes code away once nothing on the device runs it. No stream may be under capture.
     fn unload(&self, module: RawModule);
     fn launch(&self, shot: &Shot<'_>, stream: RawStream) -> Result<(), LaunchError>;
 

@@ -327,6 +327,11 @@ impl Order {
         self.slots[stream].capture.is_some()
     }
 
+    /// Whether any stream is.
+    pub fn any_capturing(&self) -> bool {
+        self.slots.iter().any(|slot| slot.capture.is_some())
+    }
+
     /// Begins to note buffers instead of ordering them. What was given to the stream before gets its
     /// event now: one recorded later would become part of the graph.
     pub fn begin_capture(

@@ -438,6 +438,41 @@ fn a_graph_replays_with_memory_of_its_own() {
 }
 
 #[test]
+fn a_tensor_dropped_inside_a_capture_is_freed_after_it() {
+    let (device, double, x) = setup();
+    let stream = device.new_stream().unwrap();
+    let mut gone = device.zeros([4]).unwrap();
+    let kernel = Kernel::from_ptx("", "bare", []).load(&device).unwrap();
+    add(&stream, &x, &mut gone, 1.0).unwrap();
+    let graph = stream.capture(|_| {
+        drop((gone, kernel));
+        assert_eq!(double.counts().unloads, 0);
+        Ok(())
+    });
+    let graph = graph.unwrap();
+    assert_eq!((double.counts().frees, double.counts().unloads), (0, 1));
+    double.run_all();
+    assert_eq!(double.counts().frees, 1);
+    drop(graph);
+}
+
+#[test]
+fn extents_beyond_32_bits_are_refused_and_the_device_is_filled_by_a_persistent_grid() {
+    let (device, _, _) = setup();
+    let stream = device.stream();
+    let address = 0x10_0000;
+    let long: Tensor<f32, 1> = Tensor::over(
+        crate::buffer::Buffer::foreign(&device, address),
+        [1 << 33],
+        [1],
+    );
+    let mut call = Call::new(&stream, &ADD).unwrap();
+    let numbers = ["`x`", "extent 8589934592 of axis 0"];
+    words(call.tensor(0, &long).unwrap_err(), Code::Extent, &numbers);
+    assert_eq!(call.resident_blocks(), 4 * 16);
+}
+
+#[test]
 fn a_capture_refuses_what_cannot_be_captured_and_ends_cleanly() {
     let (device, double, x) = setup();
     let stream = device.stream();

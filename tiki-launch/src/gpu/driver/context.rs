@@ -94,7 +94,8 @@ impl Gpu {
                 traits,
                 pools,
             };
-            gpu.bind()?;
+            // Whatever this thread had bound before may be an earlier life of the same context.
+            check("selecting the GPU", sys::cuCtxSetCurrent(context))?;
             if pools {
                 gpu.keep_freed_memory()?;
             }
@@ -350,7 +351,8 @@ impl Machine for Gpu {
 
     fn begin_capture(&self, at: RawStream) -> Result<(), LaunchError> {
         self.bind()?;
-        let mode = sys::CUstreamCaptureMode_enum::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+        // What must not happen meanwhile is refused before the driver is asked; other streams go on.
+        let mode = sys::CUstreamCaptureMode_enum::CU_STREAM_CAPTURE_MODE_RELAXED;
         check("beginning a capture", unsafe {
             sys::cuStreamBeginCapture_v2(stream(at), mode)
         })

@@ -119,6 +119,7 @@ impl Gpu {
                 sys::cuFuncSetAttribute(found, which, value as c_int)
             })
         };
+        must_declare(unit, found)?;
         let static_shared = ask(Ask::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?;
         if unit.dynamic_shared > 0 {
             let (bytes, limit) = (
@@ -191,8 +192,8 @@ impl Gpu {
             numAttrs: count as c_uint,
         };
         // SAFETY: the function is loaded in the bound context; the first `words.len()` pointers are set,
-        // each to a word that outlives the call, which is as many as the entry declares (the caller's
-        // signature says so); the driver copies the values before it returns.
+        // each to a word that outlives the call. They are as many as the entry declares: `must_declare` has
+        // compared it with the description that a call fills in. The driver copies the values before it returns.
         let result = unsafe {
             sys::cuLaunchKernelEx(
                 &raw const config,
@@ -210,7 +211,29 @@ impl Gpu {
     }
 }
 
-/// Lets this thread load modules while one of its streams is captured, which the driver forbids otherwise.
+/// Compares the entry's parameters with the description: a launch passes as many bytes as that says.
+fn must_declare(unit: &Unit<'_>, found: sys::CUfunction) -> Result<(), LaunchError> {
+    for index in 0..=unit.widths.len() {
+        let (mut offset, mut size) = (0, 0);
+        // SAFETY: the function is alive; past its last parameter the driver answers with an error.
+        let result =
+            unsafe { sys::cuFuncGetParamInfo(found, index, &raw mut offset, &raw mut size) };
+        let declared = (result == sys::CUresult::CUDA_SUCCESS).then_some(size);
+        let described = unit.widths.get(index).map(|&width| usize::from(width));
+        if declared != described {
+            let kernel = unit.kernel.into();
+            return Err(LaunchError::Parameters {
+                kernel,
+                index,
+                declared,
+                described,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Lets this thread load modules while another library captures a stream, which the driver may forbid otherwise.
 struct Relaxed(sys::CUstreamCaptureMode);
 
 impl Relaxed {

@@ -28,6 +28,7 @@ pub(super) const SYMBOLS: &[&str] = &[
     "cuEventRecord",
     "cuEventSynchronize",
     "cuFuncGetAttribute",
+    "cuFuncGetParamInfo",
     "cuFuncSetAttribute",
     "cuGetErrorName",
     "cuGetErrorString",

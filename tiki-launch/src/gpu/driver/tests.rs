@@ -4,7 +4,8 @@
 //!
 //! The test named `zz_..` breaks the GPU's context on purpose and therefore runs in a process of its own.
 
-use std::ffi::c_void;
+mod cost;
+
 use std::ptr::null_mut;
 use std::time::Instant;
 
@@ -13,9 +14,7 @@ use tiki_kernel::artifact::{Artifact, Hidden, Param, ParamKind, Usage};
 use tiki_kernel::dtype::DType;
 use tiki_kernel::target;
 
-use super::context::{function, stream};
 use super::interop;
-use crate::bench::{Bench, Record};
 use crate::codes::Code;
 use crate::kernel::{Kernel, RawParam, load};
 use crate::{Call, Device, Kind, LaunchError, Stream, Tensor};
@@ -26,15 +25,18 @@ fn gpu() -> Device {
     Device::cuda(0).expect("a GPU")
 }
 
-fn add_kernel(device: &Device) -> Kernel {
-    let params = [
+fn add_params() -> Vec<RawParam> {
+    vec![
         RawParam::input::<f32>("x"),
         RawParam::output::<f32>("out"),
         RawParam::value::<u32>("n"),
         RawParam::value::<f32>("by"),
         RawParam::value::<u32>("spin"),
-    ];
-    Kernel::from_ptx(ADD, "add", params)
+    ]
+}
+
+fn add_kernel(device: &Device) -> Kernel {
+    Kernel::from_ptx(ADD, "add", add_params())
         .threads([128, 1, 1])
         .load(device)
         .unwrap()
@@ -67,6 +69,21 @@ fn plus(by: f32, n: usize) -> Vec<f32> {
     ramp(n).into_iter().map(|x| x + by).collect()
 }
 
+/// As `assert_eq`, but names the first difference instead of printing both.
+#[track_caller]
+fn same(tensor: &Tensor<f32, 1>, expected: &[f32]) {
+    let values = tensor.to_vec().unwrap();
+    assert_eq!(values.len(), expected.len());
+    if let Some(i) = (0..values.len()).find(|&i| values[i] != expected[i]) {
+        panic!(
+            "element {i} of {} is {}, not {}",
+            values.len(),
+            values[i],
+            expected[i]
+        );
+    }
+}
+
 #[test]
 fn a_launch_gives_the_right_values() {
     let device = gpu();
@@ -82,7 +99,7 @@ fn a_launch_gives_the_right_values() {
         let x = device.tensor_from(&ramp(n), [n]).unwrap();
         let mut out = device.zeros([n]).unwrap();
         add(&kernel, &device.stream(), &x, &mut out, 0.5, 0).unwrap();
-        assert_eq!(out.to_vec().unwrap(), plus(0.5, n));
+        same(&out, &plus(0.5, n));
     }
     let none = device.zeros([0]).unwrap();
     add(
@@ -113,7 +130,7 @@ fn tensors_and_streams_may_be_dropped_in_flight() {
         let waited = started.elapsed();
         // New memory is asked for, and written, while the kernel still waits: it must not be theirs.
         let noise = device.tensor_from(&vec![-1.0f32; n], [n]).unwrap();
-        assert_eq!(out.to_vec().unwrap(), plus(round as f32 + 1.0, n));
+        same(&out, &plus(round as f32 + 1.0, n));
         assert_eq!(noise.to_vec().unwrap()[n - 1], -1.0);
         if round == 19 {
             println!(
@@ -138,13 +155,13 @@ fn two_streams_are_ordered_through_the_tensors_they_share() {
         add(&kernel, &second, &a, &mut b, 1.0, 0).unwrap(); // read after write
         add(&kernel, &first, &x, &mut a, -5.0, 0).unwrap(); // write after read
         if round % 10 == 9 {
-            assert_eq!(b.to_vec().unwrap(), plus(round as f32 + 1.0, n));
-            assert_eq!(a.to_vec().unwrap(), plus(-5.0, n));
+            same(&b, &plus(round as f32 + 1.0, n));
+            same(&a, &plus(-5.0, n));
         }
     }
     let mut copy = device.empty([n]).unwrap();
     copy.copy_from_tensor(&second, &a).unwrap();
-    assert_eq!(copy.to_vec().unwrap(), plus(-5.0, n));
+    same(&copy, &plus(-5.0, n));
 }
 
 #[test]
@@ -167,7 +184,7 @@ fn several_threads_launch_at_once() {
                     let by = (thread * 1000 + i) as f32;
                     add(kernel, &on, x, &mut out, by, 0).unwrap();
                     if i % 20 == 0 {
-                        assert_eq!(out.to_vec().unwrap(), plus(by, n));
+                        same(&out, &plus(by, n));
                     }
                 }
             });
@@ -194,11 +211,11 @@ fn a_captured_graph_replays_on_any_stream() {
             Ok(())
         })
         .unwrap();
-    assert_eq!(b.to_vec().unwrap(), vec![0.0; n]);
+    same(&b, &vec![0.0; n]);
     for stream in [&on, &device.stream(), &device.new_stream().unwrap()] {
         b.copy_from(&vec![0.0; n]).unwrap();
         graph.launch(stream).unwrap();
-        assert_eq!(b.to_vec().unwrap(), plus(3.0, n));
+        same(&b, &plus(3.0, n));
     }
     drop((x, a, b));
     graph.launch(&on).unwrap();
@@ -242,7 +259,7 @@ fn a_borrowed_stream_and_foreign_memory_are_used_and_left_alone() {
         add(&kernel, &on, &x, &mut out, 4.0, 500).unwrap();
         let mut next = device.zeros([n]).unwrap();
         add(&kernel, &device.stream(), &out, &mut next, 1.0, 0).unwrap();
-        assert_eq!(next.to_vec().unwrap(), plus(5.0, n));
+        same(&next, &plus(5.0, n));
     }
     // SAFETY: still ours to use and to give back; a failure would mean it was given back already.
     unsafe {
@@ -405,7 +422,10 @@ static SPILL: Artifact = Artifact {
     instance: "spill<f32>",
     entry: "spill",
     ptx: include_str!("ptx/spill.ptx"),
-    params: &[],
+    params: &[Param {
+        name: "out",
+        kind: ParamKind::Scalar(DType::U64),
+    }],
     hidden: &[],
     ..SCALE
 };
@@ -454,17 +474,30 @@ fn what_the_device_refuses_is_a_typed_error_with_its_words() {
     println!("{far}");
     assert_eq!(far.code(), Code::NoDevice);
     // A block that the kernel's own `.reqntid` forbids: the driver's answer names the kernel.
-    let kernel = Kernel::from_ptx(ADD, "add", [])
+    let kernel = Kernel::from_ptx(ADD, "add", add_params())
         .threads([64, 1, 1])
         .load(&device)
         .unwrap();
-    let on = device.stream();
-    let wrong = Call::raw(&on, &kernel).unwrap().launch().unwrap_err();
+    let x = device.zeros([4]).unwrap();
+    let mut out = device.zeros([4]).unwrap();
+    let wrong = add(&kernel, &device.stream(), &x, &mut out, 1.0, 0).unwrap_err();
     println!("{wrong}");
     assert!(
         wrong.code() == Code::Driver && wrong.to_string().contains("`add`"),
         "{wrong}"
     );
+    // Parameters that the entry does not declare like this: too few, too many, another width.
+    let mut odd = [add_params(), add_params(), add_params()];
+    odd[0].pop();
+    odd[1].push(RawParam::value::<u32>("more"));
+    odd[2][4] = RawParam::value::<u64>("spin");
+    for params in odd {
+        let wrong = Kernel::from_ptx(ADD, "add", params)
+            .load(&device)
+            .unwrap_err();
+        println!("{wrong}");
+        assert_eq!(wrong.code(), Code::Parameters);
+    }
     // And after all that the device still works.
     a_launch_gives_the_right_values();
 }
@@ -473,128 +506,6 @@ fn what_the_device_refuses_is_a_typed_error_with_its_words() {
 fn default_device_obeys_the_names() {
     assert_eq!(Device::named("cuda:0").unwrap(), gpu());
     assert_eq!(gpu().kind(), Kind::Gpu(0));
-}
-
-/// Prints the host's cost of a warm launch beside the driver's own, measured in turn.
-#[test]
-fn host_cost_of_a_warm_launch() {
-    let device = gpu();
-    let kernel = add_kernel(&device);
-    let x = device.tensor_from(&ramp(128), [128]).unwrap();
-    let mut out = device.zeros([128]).unwrap();
-    let on = device.new_stream().unwrap();
-    let (f, at) = (
-        function(kernel.function().entry.function),
-        stream(on.machine_stream()),
-    );
-    let (source, target) = (x.address(), out.address());
-    let count = 1000; // below the depth of the launch queue: the host never waits for the GPU
-    let raw = || {
-        let start = Instant::now();
-        for i in 0..count {
-            let (n, by, spin) = (128u32, i as f32, 0u32);
-            let mut pointers: [*mut c_void; 5] = [
-                (&raw const source).cast_mut().cast(),
-                (&raw const target).cast_mut().cast(),
-                (&raw const n).cast_mut().cast(),
-                (&raw const by).cast_mut().cast(),
-                (&raw const spin).cast_mut().cast(),
-            ];
-            // SAFETY: five arguments as the entry declares them; both tensors outlive the work.
-            let result = unsafe {
-                sys::cuLaunchKernel(
-                    f,
-                    1,
-                    1,
-                    1,
-                    128,
-                    1,
-                    1,
-                    0,
-                    at,
-                    pointers.as_mut_ptr(),
-                    null_mut(),
-                )
-            };
-            assert_eq!(result, sys::CUresult::CUDA_SUCCESS);
-        }
-        let spent = start.elapsed();
-        on.synchronize().unwrap();
-        spent.as_secs_f64() * 1e6 / f64::from(count)
-    };
-    let mut ours = || {
-        let start = Instant::now();
-        for i in 0..count {
-            add(&kernel, &on, &x, &mut out, i as f32, 0).unwrap();
-        }
-        let spent = start.elapsed();
-        on.synchronize().unwrap();
-        spent.as_secs_f64() * 1e6 / f64::from(count)
-    };
-    let (mut raws, mut oures) = (Vec::new(), Vec::new());
-    for _ in 0..40 {
-        raws.push(raw());
-        oures.push(ours());
-    }
-    let middle = |times: &mut Vec<f64>| {
-        times.sort_by(f64::total_cmp);
-        times[times.len() / 2]
-    };
-    let (raw, ours) = (middle(&mut raws), middle(&mut oures));
-    let profile = if cfg!(debug_assertions) {
-        "debug"
-    } else {
-        "release"
-    };
-    println!(
-        "warm launch ({profile}): raw {raw:.3} us, ours {ours:.3} us, {:+.1}%",
-        100.0 * (ours / raw - 1.0)
-    );
-    if !cfg!(debug_assertions) {
-        assert!(
-            ours <= raw * 1.05,
-            "{ours:.3} us is more than 5% over {raw:.3} us"
-        );
-    }
-}
-
-#[test]
-fn event_times_are_plausible_and_recorded() {
-    let device = gpu();
-    let kernel = add_kernel(&device);
-    let on = device.stream();
-    let x = device.tensor_from(&ramp(128), [128]).unwrap();
-    let mut out = device.zeros([128]).unwrap();
-    let bench = Bench {
-        warm_up: 3,
-        samples: 20,
-        repeat: 1,
-    };
-    let slow = bench
-        .run(&on, || add(&kernel, &on, &x, &mut out, 1.0, 500))
-        .unwrap();
-    println!(
-        "a kernel of 500 sleeps of about a microsecond: median {:.1} us, min {:.1} us",
-        slow.median(),
-        slow.min()
-    );
-    assert!(slow.min() > 100.0 && slow.median() < 20_000.0);
-    let mut other = device.zeros([128]).unwrap();
-    let pair = bench
-        .pair(
-            &on,
-            || add(&kernel, &on, &x, &mut out, 1.0, 400),
-            || add(&kernel, &on, &x, &mut other, 1.0, 200),
-        )
-        .unwrap();
-    println!(
-        "400 against 200 sleeps: ratio {:.2}, 95% in {:.2?}",
-        pair.ratio, pair.interval
-    );
-    assert!(pair.interval.0 > 1.2 && pair.ratio < 3.0);
-    let mut record = Record::new(&device, "the driver's tests", &["what", "us"]);
-    record.row(&[&"500 sleeps", &slow.median()]);
-    print!("{}", record.to_csv());
 }
 
 /// A kernel that breaks takes its process's context with it, so this runs in a process of its own.
