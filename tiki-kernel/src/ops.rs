@@ -133,8 +133,8 @@ ops! {
     Scalar leading_zeros = Rule::Unary(Unary::LeadingZeros, Takes::Int32), "fn(self) -> u32", "Zero bits above the highest bit set.";
     Scalar reverse_bits = Rule::Unary(Unary::ReverseBits, Takes::Int32), "fn(self) -> Self", "The bits in the other order.";
     Scalar is_nan = Rule::Pure(|c, call| c.is_nan(call)), "fn(self) -> bool", "Whether it is NaN.";
-    Scalar to_bits = Rule::Pure(|c, call| c.to_bits(call)), "fn(self) -> u32", "The bits of an f32.";
-    ScalarType from_bits = Rule::Pure(|c, call| c.from_bits(call)), "fn(bits: u32) -> f32", "The f32 of these bits.";
+    Scalar to_bits = Rule::Pure(|c, call| c.bits_of(call)), "fn(self) -> u32", "The bits of an f32.";
+    ScalarType from_bits = Rule::Pure(|c, call| c.float_of(call)), "fn(bits: u32) -> f32", "The f32 of these bits.";
     ScalarType min = Rule::Binary(Binary::Min, Takes::Number), "fn(a: Self, b: Self) -> Self", "As the free function.";
     ScalarType max = Rule::Binary(Binary::Max, Takes::Number), "fn(a: Self, b: Self) -> Self", "As the free function.";
 

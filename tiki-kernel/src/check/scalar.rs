@@ -287,7 +287,7 @@ impl<'a> Check<'a> {
         self.bool_scalar(value)
     }
 
-    pub(crate) fn to_bits(&mut self, call: &Call<'a>) -> Val<'a> {
+    pub(crate) fn bits_of(&mut self, call: &Call<'a>) -> Val<'a> {
         let Some(s) = self.taken(&call.recv.clone(), Takes::F32, "to_bits", call.span) else {
             return Val::Poison;
         };
@@ -296,7 +296,7 @@ impl<'a> Check<'a> {
         Val::Scalar(self.scalar_of(value, Num::D(DType::U32)))
     }
 
-    pub(crate) fn from_bits(&mut self, call: &Call<'a>) -> Val<'a> {
+    pub(crate) fn float_of(&mut self, call: &Call<'a>) -> Val<'a> {
         let Some(s) = self.taken(&call.arg(0), Takes::U32, "from_bits", call.at(0)) else {
             return Val::Poison;
         };

@@ -1,0 +1,68 @@
+//! RMSNorm: `out = x / sqrt(mean(x * x) + eps) * weight`, row by row.
+//!
+//! One block a row; the row stays in registers between its reading and its writing; 16-bit inputs are
+//! computed in f32. NaN and infinity in a row make that row NaN, as the formula says.
+//!
+//! `cargo run --release --example rms_norm -- [FILE]` reads `hidden` and `norm_weight` of a safetensors
+//! file, and compares with its `rms_norm_expected`.
+
+use std::process::ExitCode;
+use tiki::prelude::*;
+
+#[tiki::kernel(threads = T, grid = [x.dim(0)], build(
+    (E = f16, N = 576, T = 96),
+    (E = bf16, N = 576, T = 96),
+    (E = f32, N = 576, T = 96),
+    (E = f16, N = 4096, T = 256),
+    (E = bf16, N = 4096, T = 256),
+    (E = f32, N = 4096, T = 256),
+    (E = f32, N = 1024, T = 128),
+))]
+pub fn rms_norm<E: Element, const N: usize, const T: usize>(
+    x: &Global<E>,
+    weight: &Global<E, 1>,
+    out: &mut Global<E>,
+    eps: f32,
+) {
+    require!(x.dim(1) == N && weight.dim(0) == N && out.shape() == x.shape());
+    let row = block_idx().x;
+    let map = ThreadMap::linear(T).vector_up_to(16 / E::BYTES);
+    let v = x.tile([1, N], [row, 0]).load(map).cast::<f32>();
+    let w = weight.tile([N], [0]).load(map).cast::<f32>();
+    let inv_rms = (&v * &v).row_sum().map(|s| rsqrt(s / N as f32 + eps));
+    let y = v.rows(&inv_rms, |a, r| a * r).cols(&w, |a, g| a * g);
+    out.tile_mut([1, N], [row, 0]).store(&y.cast::<E>());
+}
+
+fn run() -> Result<bool, Box<dyn std::error::Error>> {
+    let default = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/data/smollm2_layer15.safetensors");
+    let path = std::env::args().nth(1).unwrap_or_else(|| default.to_string());
+    let file = tiki::checkpoint::Checkpoint::open(&path)?;
+    let device = tiki::Device::open_default()?;
+    let stream = device.stream();
+    let x = file.load::<f16, 2>(&device, "hidden")?;
+    let weight = file.load::<f16, 1>(&device, "norm_weight")?;
+    let mut out = device.zeros::<f16, 2>(x.shape())?;
+    let time = tiki::bench::Bench { samples: 20, ..Default::default() }
+        .run(&stream, || rms_norm::<f16, 576, 96>::launch(&stream, &x, &weight, &mut out, 1e-5))?;
+    let expected = file.read_as::<f64>("rms_norm_expected", &x.shape())?;
+    let comparison = tiki::report::compare(&out.to_vec()?, &expected)?;
+    println!("{}: rms_norm of {:?} in {:.1} us (median of {})", device.name(), x.shape(), time.median(), time.all().len());
+    println!("{comparison}");
+    println!("{}", rms_norm::<f16, 576, 96>::REPORT);
+    Ok(comparison.holds(0.999, 2))
+}
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => {
+            eprintln!("error: the result is further from the expected tensor than it may be");
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}

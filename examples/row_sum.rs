@@ -1,0 +1,69 @@
+//! Sum and place of the greatest element of each row.
+//!
+//! Rows of any width: a block walks its row in tiles of 1024 columns. 16-bit inputs accumulate in f32.
+//! The greatest is the first of several; NaN counts as greatest.
+//!
+//! `cargo run --release --example row_sum -- [FILE]` reads `hidden` of a safetensors file.
+
+use std::process::ExitCode;
+use tiki::prelude::*;
+
+#[tiki::kernel(threads = 128, grid = [x.dim(0)], build((E = f16), (E = bf16), (E = f32)))]
+pub fn row_sum<E: Element>(x: &Global<E>, sum: &mut Global<f32, 1>) {
+    require!(sum.dim(0) == x.dim(0) && x.dim(1) > 0);
+    let row = block_idx().x;
+    let map = ThreadMap::linear(128).vector_up_to(16 / E::BYTES);
+    let mut acc = x.tile([1, 1024], [row, 0]).load(map).cast::<f32>();
+    for j in 1..x.dim(1).div_ceil(1024) {
+        acc = &acc + &x.tile([1, 1024], [row, j]).load(map).cast::<f32>();
+    }
+    sum.tile_mut([1], [row]).store(&acc.row_sum());
+}
+
+#[tiki::kernel(threads = 256, grid = [x.dim(0)], build((E = f16, MAX = 1024), (E = bf16, MAX = 1024), (E = f32, MAX = 1024), (E = f16, MAX = 4096), (E = bf16, MAX = 4096), (E = f32, MAX = 4096)))]
+pub fn row_argmax<E: Element, const MAX: usize>(x: &Global<E>, place: &mut Global<u32, 1>) {
+    require!(place.dim(0) == x.dim(0) && x.dim(1) <= MAX && x.dim(1) > 0);
+    let row = block_idx().x;
+    let map = ThreadMap::linear(256).vector_up_to(16 / E::BYTES);
+    place.tile_mut([1], [row]).store(&x.tile([1, MAX], [row, 0]).load(map).row_argmax());
+}
+
+fn run() -> Result<bool, Box<dyn std::error::Error>> {
+    let default = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/data/smollm2_layer15.safetensors");
+    let path = std::env::args().nth(1).unwrap_or_else(|| default.to_string());
+    let file = tiki::checkpoint::Checkpoint::open(&path)?;
+    let device = tiki::Device::open_default()?;
+    let stream = device.stream();
+    let hidden = file.read::<f16>("hidden")?;
+    let (rows, columns) = (hidden.shape[0], hidden.shape[1]);
+    let x = device.tensor_from(&hidden.values, [rows, columns])?;
+    let mut sum = device.zeros::<f32, 1>([rows])?;
+    let mut place = device.zeros::<u32, 1>([rows])?;
+    row_sum::<f16>::launch(&stream, &x, &mut sum)?;
+    row_argmax::<f16, 1024>::launch(&stream, &x, &mut place)?;
+    let values: Vec<f64> = hidden.values.iter().map(|v| v.to_f64()).collect();
+    let expected: Vec<f64> = values.chunks(columns).map(|r| r.iter().sum()).collect();
+    let greatest: Vec<u32> = values
+        .chunks(columns)
+        .map(|r| (0..columns).rev().max_by(|&a, &b| r[a].total_cmp(&r[b])).unwrap_or(0) as u32)
+        .collect();
+    let sums = sum.to_vec()?;
+    // Sequential f32 sums of n terms err by at most n * 2^-24 of the sum of magnitudes.
+    let bound = |r: &[f64]| columns as f64 * 2f64.powi(-24) * r.iter().map(|v| v.abs()).sum::<f64>();
+    let wrong = values.chunks(columns).zip(sums.iter().zip(&expected)).filter(|(r, (s, e))| (f64::from(**s) - **e).abs() > bound(r)).count();
+    let misplaced = place.to_vec()?.iter().zip(&greatest).filter(|(a, b)| a != b).count();
+    println!("{}: {rows} rows of {columns}: {wrong} sums outside the bound, {misplaced} places wrong", device.name());
+    println!("{}", row_sum::<f16>::REPORT);
+    Ok(wrong == 0 && misplaced == 0)
+}
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}

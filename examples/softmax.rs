@@ -1,0 +1,78 @@
+//! Softmax of each row, plain or causal.
+//!
+//! The row's width is a run-time value up to `MAX`; missing columns read as minus infinity. With
+//! `causal`, row r keeps columns 0 to r (counted from the bottom right corner if the widths differ). A
+//! row in which everything is masked, or is minus infinity, gives zeros, never NaN. NaN or plus infinity
+//! in a kept place makes the row NaN; in a masked place it does not leak.
+//!
+//! `cargo run --release --example softmax -- [FILE]` reads `scores` of a safetensors file and compares
+//! with its `softmax_expected`.
+
+use std::process::ExitCode;
+use tiki::prelude::*;
+
+#[tiki::kernel(threads = T, grid = [x.dim(0)], build(
+    (E = f32, MAX = 128, T = 32),
+    (E = f16, MAX = 128, T = 32),
+    (E = bf16, MAX = 128, T = 32),
+    (E = f32, MAX = 1024, T = 128),
+    (E = f16, MAX = 1024, T = 128),
+    (E = bf16, MAX = 1024, T = 128),
+    (E = f32, MAX = 4096, T = 256),
+    (E = f16, MAX = 4096, T = 256),
+    (E = bf16, MAX = 4096, T = 256),
+))]
+pub fn softmax<E: Element, const MAX: usize, const T: usize>(x: &Global<E>, out: &mut Global<E>, causal: bool) {
+    require!(out.shape() == x.shape() && x.dim(1) <= MAX && x.dim(1) > 0);
+    let row = block_idx().x;
+    let map = ThreadMap::linear(T).vector_up_to(16 / E::BYTES);
+    // The last row sees every column, whatever the shape.
+    let last = row + x.dim(1);
+    let v = x
+        .tile([1, MAX], [row, 0])
+        .fill(E::NEG_INFINITY)
+        .load(map)
+        .cast::<f32>()
+        .mask(|[_, c]| !causal || c + x.dim(0) <= last, f32::NEG_INFINITY);
+    let top = v.row_max_propagate_nan();
+    let safe = top.map(|m| if m == f32::NEG_INFINITY { 0.0 } else { m });
+    let weight = v.rows(&safe, |a, m| exp(a - m));
+    let inverse = weight.row_sum().map(|s| if s == 0.0 { 0.0 } else { 1.0 / s });
+    let y = weight.rows(&inverse, |w, i| w * i);
+    out.tile_mut([1, MAX], [row, 0]).store(&y.cast::<E>());
+}
+
+fn run() -> Result<bool, Box<dyn std::error::Error>> {
+    let default = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/data/smollm2_layer15.safetensors");
+    let path = std::env::args().nth(1).unwrap_or_else(|| default.to_string());
+    let file = tiki::checkpoint::Checkpoint::open(&path)?;
+    let device = tiki::Device::open_default()?;
+    let stream = device.stream();
+    let scores = file.read::<f32>("scores")?;
+    let shape = [scores.shape[0], scores.shape[1]];
+    let x = device.tensor_from(&scores.values, shape)?;
+    let mut out = device.zeros::<f32, 2>(shape)?;
+    softmax::<f32, 128, 32>::launch(&stream, &x, &mut out, true)?;
+    let expected = file.read_as::<f64>("softmax_expected", &shape)?;
+    // The bound is stated for results in f16.
+    let half: Vec<f16> = out.to_vec()?.into_iter().map(f16::from_f32).collect();
+    let comparison = tiki::report::compare(&half, &expected)?;
+    println!("{}: causal softmax of {shape:?}", device.name());
+    println!("{comparison}");
+    println!("{}", softmax::<f32, 128, 32>::REPORT);
+    Ok(comparison.holds(0.999, 2))
+}
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => {
+            eprintln!("error: the result is further from the expected tensor than it may be");
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
