@@ -19,7 +19,9 @@ pub fn add(x: &Global<f32, 1>, y: &Global<f32, 1>, out: &mut Global<f32, 1>) {
 
 fn run() -> Result<bool, Box<dyn std::error::Error>> {
     let n: usize = match std::env::args().nth(1) {
-        Some(text) => text.parse().map_err(|_| format!("`{text}` is not a length"))?,
+        Some(text) => text
+            .parse()
+            .map_err(|_| format!("`{text}` is not a length"))?,
         None => 1_000_003,
     };
     let device = tiki::Device::open_default()?;
@@ -30,7 +32,11 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
     let mut out = device.zeros::<f32, 1>([n])?;
     add::launch(&stream, &dx, &dy, &mut out)?;
     let result = out.to_vec()?;
-    let wrong = result.iter().zip(x.iter().zip(&y)).filter(|(r, (x, y))| **r != *x + *y).count();
+    let wrong = result
+        .iter()
+        .zip(x.iter().zip(&y))
+        .filter(|(r, (x, y))| **r != *x + *y)
+        .count();
     println!("{}: add of {n} elements, {wrong} wrong", device.name());
     println!("{}", add::REPORT);
     Ok(wrong == 0)

@@ -35,19 +35,35 @@ pub fn rms_norm<E: Element, const N: usize, const T: usize>(
 }
 
 fn run() -> Result<bool, Box<dyn std::error::Error>> {
-    let default = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/data/smollm2_layer15.safetensors");
-    let path = std::env::args().nth(1).unwrap_or_else(|| default.to_string());
+    let default = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/examples/data/smollm2_layer15.safetensors"
+    );
+    let path = std::env::args()
+        .nth(1)
+        .unwrap_or_else(|| default.to_string());
     let file = tiki::checkpoint::Checkpoint::open(&path)?;
     let device = tiki::Device::open_default()?;
     let stream = device.stream();
     let x = file.load::<f16, 2>(&device, "hidden")?;
     let weight = file.load::<f16, 1>(&device, "norm_weight")?;
     let mut out = device.zeros::<f16, 2>(x.shape())?;
-    let time = tiki::bench::Bench { samples: 20, ..Default::default() }
-        .run(&stream, || rms_norm::<f16, 576, 96>::launch(&stream, &x, &weight, &mut out, 1e-5))?;
+    let time = tiki::bench::Bench {
+        samples: 20,
+        ..Default::default()
+    }
+    .run(&stream, || {
+        rms_norm::<f16, 576, 96>::launch(&stream, &x, &weight, &mut out, 1e-5)
+    })?;
     let expected = file.read_as::<f64>("rms_norm_expected", &x.shape())?;
     let comparison = tiki::report::compare(&out.to_vec()?, &expected)?;
-    println!("{}: rms_norm of {:?} in {:.1} us (median of {})", device.name(), x.shape(), time.median(), time.all().len());
+    println!(
+        "{}: rms_norm of {:?} in {:.1} us (median of {})",
+        device.name(),
+        x.shape(),
+        time.median(),
+        time.all().len()
+    );
     println!("{comparison}");
     println!("{}", rms_norm::<f16, 576, 96>::REPORT);
     Ok(comparison.holds(0.999, 2))

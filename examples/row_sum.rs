@@ -25,12 +25,19 @@ pub fn row_argmax<E: Element, const MAX: usize>(x: &Global<E>, place: &mut Globa
     require!(place.dim(0) == x.dim(0) && x.dim(1) <= MAX && x.dim(1) > 0);
     let row = block_idx().x;
     let map = ThreadMap::linear(256).vector_up_to(16 / E::BYTES);
-    place.tile_mut([1], [row]).store(&x.tile([1, MAX], [row, 0]).load(map).row_argmax());
+    place
+        .tile_mut([1], [row])
+        .store(&x.tile([1, MAX], [row, 0]).load(map).row_argmax());
 }
 
 fn run() -> Result<bool, Box<dyn std::error::Error>> {
-    let default = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/data/smollm2_layer15.safetensors");
-    let path = std::env::args().nth(1).unwrap_or_else(|| default.to_string());
+    let default = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/examples/data/smollm2_layer15.safetensors"
+    );
+    let path = std::env::args()
+        .nth(1)
+        .unwrap_or_else(|| default.to_string());
     let file = tiki::checkpoint::Checkpoint::open(&path)?;
     let device = tiki::Device::open_default()?;
     let stream = device.stream();
@@ -45,14 +52,32 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
     let expected: Vec<f64> = values.chunks(columns).map(|r| r.iter().sum()).collect();
     let greatest: Vec<u32> = values
         .chunks(columns)
-        .map(|r| (0..columns).rev().max_by(|&a, &b| r[a].total_cmp(&r[b])).unwrap_or(0) as u32)
+        .map(|r| {
+            (0..columns)
+                .rev()
+                .max_by(|&a, &b| r[a].total_cmp(&r[b]))
+                .unwrap_or(0) as u32
+        })
         .collect();
     let sums = sum.to_vec()?;
     // Sequential f32 sums of n terms err by at most n * 2^-24 of the sum of magnitudes.
-    let bound = |r: &[f64]| columns as f64 * 2f64.powi(-24) * r.iter().map(|v| v.abs()).sum::<f64>();
-    let wrong = values.chunks(columns).zip(sums.iter().zip(&expected)).filter(|(r, (s, e))| (f64::from(**s) - **e).abs() > bound(r)).count();
-    let misplaced = place.to_vec()?.iter().zip(&greatest).filter(|(a, b)| a != b).count();
-    println!("{}: {rows} rows of {columns}: {wrong} sums outside the bound, {misplaced} places wrong", device.name());
+    let bound =
+        |r: &[f64]| columns as f64 * 2f64.powi(-24) * r.iter().map(|v| v.abs()).sum::<f64>();
+    let wrong = values
+        .chunks(columns)
+        .zip(sums.iter().zip(&expected))
+        .filter(|(r, (s, e))| (f64::from(**s) - **e).abs() > bound(r))
+        .count();
+    let misplaced = place
+        .to_vec()?
+        .iter()
+        .zip(&greatest)
+        .filter(|(a, b)| a != b)
+        .count();
+    println!(
+        "{}: {rows} rows of {columns}: {wrong} sums outside the bound, {misplaced} places wrong",
+        device.name()
+    );
     println!("{}", row_sum::<f16>::REPORT);
     Ok(wrong == 0 && misplaced == 0)
 }

@@ -15,25 +15,40 @@ pub fn silu_mul<E: Element>(gate: &Global<E, 1>, up: &Global<E, 1>, out: &mut Gl
     let g = gate.tile([1024], at).load(map).cast::<f32>();
     let u = up.tile([1024], at).load(map).cast::<f32>();
     let y = g.zip(&u, |g, u| {
-        let silu = if g == f32::NEG_INFINITY { 0.0 } else { g / (1.0 + exp(-g)) };
+        let silu = if g == f32::NEG_INFINITY {
+            0.0
+        } else {
+            g / (1.0 + exp(-g))
+        };
         silu * u
     });
     out.tile_mut([1024], at).store(&y.cast::<E>());
 }
 
 fn run() -> Result<bool, Box<dyn std::error::Error>> {
-    let default = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/data/smollm2_layer15.safetensors");
-    let path = std::env::args().nth(1).unwrap_or_else(|| default.to_string());
+    let default = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/examples/data/smollm2_layer15.safetensors"
+    );
+    let path = std::env::args()
+        .nth(1)
+        .unwrap_or_else(|| default.to_string());
     let file = tiki::checkpoint::Checkpoint::open(&path)?;
     let device = tiki::Device::open_default()?;
     let stream = device.stream();
     let (gate, up) = (file.read::<f16>("gate")?, file.read::<f16>("up")?);
     let n = gate.values.len();
-    let (g, u) = (device.tensor_from(&gate.values, [n])?, device.tensor_from(&up.values, [n])?);
+    let (g, u) = (
+        device.tensor_from(&gate.values, [n])?,
+        device.tensor_from(&up.values, [n])?,
+    );
     let mut out = device.zeros::<f16, 1>([n])?;
     silu_mul::<f16>::launch(&stream, &g, &u, &mut out)?;
     let pairs = gate.values.iter().zip(&up.values);
-    let expected: Vec<f64> = pairs.map(|(g, u)| (g.to_f64(), u.to_f64())).map(|(g, u)| g / (1.0 + (-g).exp()) * u).collect();
+    let expected: Vec<f64> = pairs
+        .map(|(g, u)| (g.to_f64(), u.to_f64()))
+        .map(|(g, u)| g / (1.0 + (-g).exp()) * u)
+        .collect();
     let comparison = tiki::report::compare(&out.to_vec()?, &expected)?;
     println!("{}: silu(gate) * up of {:?}", device.name(), gate.shape);
     println!("{comparison}");

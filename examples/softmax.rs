@@ -22,7 +22,11 @@ use tiki::prelude::*;
     (E = f16, MAX = 4096, T = 256),
     (E = bf16, MAX = 4096, T = 256),
 ))]
-pub fn softmax<E: Element, const MAX: usize, const T: usize>(x: &Global<E>, out: &mut Global<E>, causal: bool) {
+pub fn softmax<E: Float, const MAX: usize, const T: usize>(
+    x: &Global<E>,
+    out: &mut Global<E>,
+    causal: bool,
+) {
     require!(out.shape() == x.shape() && x.dim(1) <= MAX && x.dim(1) > 0);
     let row = block_idx().x;
     let map = ThreadMap::linear(T).vector_up_to(16 / E::BYTES);
@@ -37,14 +41,21 @@ pub fn softmax<E: Element, const MAX: usize, const T: usize>(x: &Global<E>, out:
     let top = v.row_max_propagate_nan();
     let safe = top.map(|m| if m == f32::NEG_INFINITY { 0.0 } else { m });
     let weight = v.rows(&safe, |a, m| exp(a - m));
-    let inverse = weight.row_sum().map(|s| if s == 0.0 { 0.0 } else { 1.0 / s });
+    let inverse = weight
+        .row_sum()
+        .map(|s| if s == 0.0 { 0.0 } else { 1.0 / s });
     let y = weight.rows(&inverse, |w, i| w * i);
     out.tile_mut([1, MAX], [row, 0]).store(&y.cast::<E>());
 }
 
 fn run() -> Result<bool, Box<dyn std::error::Error>> {
-    let default = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/data/smollm2_layer15.safetensors");
-    let path = std::env::args().nth(1).unwrap_or_else(|| default.to_string());
+    let default = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/examples/data/smollm2_layer15.safetensors"
+    );
+    let path = std::env::args()
+        .nth(1)
+        .unwrap_or_else(|| default.to_string());
     let file = tiki::checkpoint::Checkpoint::open(&path)?;
     let device = tiki::Device::open_default()?;
     let stream = device.stream();

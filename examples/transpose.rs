@@ -14,13 +14,16 @@ pub fn transpose(x: &Global<f32>, out: &mut Global<f32>) {
     let map = ThreadMap::new(layout!((8, 32):(32, 1)), layout!((4, 1):(1, 0)));
     tile.store(&x.tile([32, 32], [b.y, b.x]).load(map));
     sync_block();
-    out.tile_mut([32, 32], [b.x, b.y]).store(&tile.t().load(map));
+    out.tile_mut([32, 32], [b.x, b.y])
+        .store(&tile.t().load(map));
 }
 
 fn run() -> Result<bool, Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1);
     let mut extent = |default: usize| match args.next() {
-        Some(text) => text.parse().map_err(|_| format!("`{text}` is not an extent")),
+        Some(text) => text
+            .parse()
+            .map_err(|_| format!("`{text}` is not an extent")),
         None => Ok(default),
     };
     let (rows, columns) = (extent(300)?, extent(517)?);
@@ -31,8 +34,13 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
     let mut out = device.zeros::<f32, 2>([columns, rows])?;
     transpose::launch(&stream, &x, &mut out)?;
     let result = out.to_vec()?;
-    let wrong = (0..rows * columns).filter(|i| result[(i % columns) * rows + i / columns] != host[*i]).count();
-    println!("{}: transpose of {rows} x {columns}, {wrong} wrong", device.name());
+    let wrong = (0..rows * columns)
+        .filter(|i| result[(i % columns) * rows + i / columns] != host[*i])
+        .count();
+    println!(
+        "{}: transpose of {rows} x {columns}, {wrong} wrong",
+        device.name()
+    );
     println!("{}", transpose::REPORT);
     Ok(wrong == 0)
 }

@@ -30,7 +30,38 @@ pub trait Number:
 }
 
 /// A floating-point type.
-pub trait Float: Number + Neg<Output = Self> {}
+pub trait Float: Number + Neg<Output = Self> {
+    /// Positive infinity.
+    const INFINITY: Self;
+    /// Negative infinity.
+    const NEG_INFINITY: Self;
+    /// A quiet NaN.
+    const NAN: Self;
+    /// The greatest finite value.
+    const MAX: Self;
+    /// The least finite value.
+    const MIN: Self;
+    /// The least positive normal value.
+    const MIN_POSITIVE: Self;
+    /// The distance from 1 to the next value.
+    const EPSILON: Self;
+}
+
+macro_rules! float {
+    ($($t:ty)*) => {$(
+        impl Float for $t {
+            const INFINITY: $t = <$t>::INFINITY;
+            const NEG_INFINITY: $t = <$t>::NEG_INFINITY;
+            const NAN: $t = <$t>::NAN;
+            const MAX: $t = <$t>::MAX;
+            const MIN: $t = <$t>::MIN;
+            const MIN_POSITIVE: $t = <$t>::MIN_POSITIVE;
+            const EPSILON: $t = <$t>::EPSILON;
+        }
+    )*};
+}
+
+float! { f32 f64 f16 bf16 }
 
 /// A 16-bit floating-point type: what tensor cores multiply.
 pub trait Half: Float {}
@@ -55,10 +86,10 @@ macro_rules! element {
 }
 
 element! {
-    f32: Number Float;
-    f16: Number Float Half;
-    bf16: Number Float Half;
-    f64: Number Float;
+    f32: Number ;
+    f16: Number Half;
+    bf16: Number Half;
+    f64: Number ;
     i8: Number Integer;
     i16: Number Integer;
     i32: Number Integer Int32;

@@ -138,7 +138,9 @@ fn parameters(source: &Source) -> (Vec<TokenStream>, Vec<TokenStream>) {
         pass.push(match kind {
             Argument::Input => quote!(#call.tensor(#i, #name)?;),
             Argument::Output => quote!(#call.tensor_mut(#i, #name)?;),
-            Argument::Optional => quote!(if let ::core::option::Option::Some(t) = #name { #call.tensor(#i, t)?; }),
+            Argument::Optional => {
+                quote!(if let ::core::option::Option::Some(t) = #name { #call.tensor(#i, t)?; })
+            }
             Argument::Scalar => quote!(#call.scalar(#i, #name)?;),
         });
     }
