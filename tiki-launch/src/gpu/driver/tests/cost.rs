@@ -1,5 +1,7 @@
 //! What a launch costs the host, and what the events' clock says.
 
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
 use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::time::Instant;
@@ -9,6 +11,50 @@ use cudarc::driver::sys;
 use super::super::context::{function, stream};
 use super::{add, add_kernel, gpu, ramp};
 use crate::bench::{Bench, Record};
+
+/// The system's allocator, counting what this thread asks of it.
+struct Counting;
+
+thread_local! {
+    static ASKED: Cell<usize> = const { Cell::new(0) };
+}
+
+// SAFETY: everything is the system allocator's; the counter needs no memory of its own.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let _ = ASKED.try_with(|asked| asked.set(asked.get() + 1));
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+#[test]
+fn a_warm_launch_allocates_nothing() {
+    let device = gpu();
+    let kernel = add_kernel(&device);
+    let x = device.tensor_from(&ramp(128), [128]).unwrap();
+    let mut out = device.zeros([128]).unwrap();
+    let streams = [device.stream(), device.new_stream().unwrap()];
+    for i in 0..4 {
+        add(&kernel, &streams[i % 2], &x, &mut out, 1.0, 0).unwrap();
+    }
+    let before = ASKED.get();
+    for i in 0..100 {
+        add(&kernel, &streams[i % 2], &x, &mut out, i as f32, 0).unwrap();
+    }
+    let asked = ASKED.get() - before;
+    println!(
+        "{asked} allocations in 100 warm launches, each on the other stream than the one before"
+    );
+    assert_eq!(asked, 0);
+}
 
 /// Prints the host's cost of a warm launch beside the driver's own, measured in turn.
 #[test]
