@@ -1,7 +1,8 @@
 //! One launch: what generated code calls.
 //!
 //! 1. [`Call::new`] refuses a device the kernel is not built for.
-//! 2. Each argument, in the order of the signature, is checked against its parameter: device, type, rank,
+//! 2. Each argument, in the order of the signature (whose index it carries; an absent optional one is left
+//!    out, as it is from the instance's parameters), is checked against its parameter: device, type, rank,
 //!    row-major order unless strided, alignment, 32-bit extents.
 //! 3. [`Call::fact`] checks what `require!` states, [`Call::grid`] the grid.
 //! 4. [`Call::launch`] checks that no output shares elements with another argument; if the grid is empty it
@@ -31,7 +32,10 @@ const TENSORS: usize = 32;
 pub struct Call<'a> {
     stream: &'a Stream,
     plan: Plan<'a>,
+    /// Arguments given.
     given: usize,
+    /// Lowest index in the signature that may come next.
+    next: usize,
     args: Args,
     operands: ArrayVec<(Operand<'a>, u8, bool), TENSORS>,
     grid: [u64; 3],
@@ -67,6 +71,7 @@ impl<'a> Call<'a> {
             stream,
             plan,
             given: 0,
+            next: 0,
             args: Args::default(),
             operands: ArrayVec::new(),
             grid: [1; 3],
@@ -98,11 +103,11 @@ impl<'a> Call<'a> {
     /// Gives a value.
     #[inline]
     pub fn scalar<E: Element>(&mut self, index: usize, value: E) -> Result<&mut Self, LaunchError> {
-        self.in_turn(index)?;
-        match self.plan.params()[index].kind {
+        let place = self.in_turn(index)?;
+        match self.plan.params()[place].kind {
             ParamKind::Scalar(dtype) if dtype == E::DTYPE => {}
             kind => {
-                return Err(self.wrong_type(index, kind, format!("a value of type {}", E::DTYPE)));
+                return Err(self.wrong_type(place, kind, format!("a value of type {}", E::DTYPE)));
             }
         }
         self.push(value.word(), E::DTYPE.bytes() as u8)?;
@@ -148,16 +153,6 @@ impl<'a> Call<'a> {
         }
         self.grid = grid;
         Ok(self)
-    }
-
-    /// Blocks that the whole device holds at once: the grid of a persistent kernel.
-    #[must_use]
-    pub fn resident_blocks(&self) -> u64 {
-        let per_sm = match self.plan {
-            Plan::Artifact(artifact) => artifact.usage.blocks_per_sm.max(1),
-            Plan::Kernel(_) => 1,
-        };
-        u64::from(self.stream.device().multiprocessors()) * u64::from(per_sm)
     }
 
     /// Hands the kernel over to the stream. May be called again: the same launch once more.

@@ -16,7 +16,7 @@ impl<'a> Call<'a> {
         operand: Operand<'a>,
         writable: bool,
     ) -> Result<(), LaunchError> {
-        self.in_turn(index)?;
+        let index = self.in_turn(index)?;
         let kind = self.plan.params()[index].kind;
         let ParamKind::Tensor {
             dtype,
@@ -109,14 +109,15 @@ impl<'a> Call<'a> {
         Ok(())
     }
 
-    /// Arguments come in the order of the signature, each once.
+    /// Arguments come in the order of the signature; the answer is the place among the parameters.
     #[inline]
-    pub(super) fn in_turn(&mut self, index: usize) -> Result<(), LaunchError> {
-        if index != self.given || index >= self.plan.params().len() {
-            return Err(self.wrong_count(index + 1));
+    pub(super) fn in_turn(&mut self, index: usize) -> Result<usize, LaunchError> {
+        if index < self.next || self.given >= self.plan.params().len() {
+            return Err(self.wrong_count(self.given + 1));
         }
+        self.next = index + 1;
         self.given += 1;
-        Ok(())
+        Ok(self.given - 1)
     }
 
     #[inline]
