@@ -100,13 +100,20 @@ pub fn complement(a: &Layout, r: &Layout) -> Result<()> {
     )
 }
 
-/// [`Layout::complement_in`]: also reaches the bound, and not more than one period of `a` beyond it.
+/// [`Layout::complement_in`]: also, whole periods of `a` reach the bound, and at most one of them beyond it. (The last
+/// period may end in a gap, if strides do not divide each other.)
 pub fn complement_in(a: &Layout, bound: i64, r: &Layout) -> Result<()> {
     const OP: &str = "complement";
     complement(a, r)?;
-    let reach = Layout::concat([&a.filter()?, r])?.cosize();
-    let period = a.filter()?.cosize().max(1);
-    if reach < bound {
+    let a = a.filter()?;
+    let period = a
+        .leaves()
+        .iter()
+        .map(|(extent, stride)| (extent * stride).max(1))
+        .max()
+        .unwrap_or(1);
+    let reach = Layout::concat([&a, r])?.cosize();
+    if add(OP, reach, period - 1)? < bound {
         return Err(Error::NotRepresentable {
             op: OP,
             index: bound,

@@ -54,7 +54,8 @@ impl Layout {
         Ok(self.max_common_layout(other)?.size())
     }
 
-    /// The largest `n` that an [`upcast`](Self::upcast) may take: what lies together, and divides every other stride.
+    /// The largest `n` known such that the elements come in whole aligned runs of `n`: what lies together, as far as it
+    /// divides every other stride.
     ///
     /// ```
     /// # use tiki_layout::Layout;

@@ -6,7 +6,8 @@
 //! ```
 //!
 //! Laws, for the complement `R` of `A` up to `M`: `R` increases; apart from 0 it shares no offset with `A`; and
-//! `(A,R)` reaches at least `size(M)`. `A` must be injective once its broadcast modes are dropped, and its modes must not
+//! whole copies of `A` and its gaps reach at least `size(M)`. Where the strides of `A` do not divide each other, what is
+//! left of a gap stays unfilled: `(4,2):(1,10)` leaves out 8 and 9. `A` must be injective once its broadcast modes are dropped, and its modes must not
 //! interleave: each stride at least as large as what the smaller modes span.
 
 use super::coalesce::coalesce_flat;
@@ -62,6 +63,25 @@ impl Layout {
     /// ```
     pub fn complement_in(&self, bound: impl Into<Tuple>) -> Result<Layout> {
         let bound = bound.into();
+        let result = Layout::from_flat(&coalesce_flat(&self.gaps(&bound)?)?)?;
+        // A bound given as a shape can be rounded up in too few modes.
+        if !bound.is_int() {
+            let (want, got) = (bound.product()?, Layout::concat([self, &result])?.cosize());
+            if got < want {
+                return Err(Error::NotRepresentable {
+                    op: OP,
+                    index: got,
+                    got,
+                    want,
+                });
+            }
+        }
+        Ok(result)
+    }
+
+    /// The modes between the modes of this layout, and last the mode that repeats the whole: it stays even if the bound
+    /// asks for one copy only, because what is read past the end goes there.
+    pub(crate) fn gaps(&self, bound: &Tuple) -> Result<Modes> {
         let modes = sorted_modes(OP, self)?;
         let mut out = Modes::new();
         let mut below = 1;
@@ -80,33 +100,20 @@ impl Layout {
             });
             below = mul(OP, mode.stride, mode.extent)?;
         }
-        let rest = match &bound {
+        let rest = match bound {
+            Tuple::Int(bound) if *bound < 0 => {
+                return Err(Error::NegativeExtent {
+                    op: OP,
+                    extent: *bound,
+                });
+            }
             Tuple::Int(bound) => div_up(*bound, below),
             bound => bound.ceil_div(&Tuple::Int(below))?.product()?,
         };
-        if rest < 0 {
-            return Err(Error::NegativeExtent {
-                op: OP,
-                extent: rest,
-            });
-        }
         out.push(Mode {
             extent: rest,
             stride: below,
         });
-        let result = Layout::from_flat(&coalesce_flat(&out)?)?;
-        // A bound given as a shape can be rounded up in too few modes.
-        if !bound.is_int() {
-            let (want, got) = (bound.product()?, Layout::concat([self, &result])?.cosize());
-            if got < want {
-                return Err(Error::NotRepresentable {
-                    op: OP,
-                    index: got,
-                    got,
-                    want,
-                });
-            }
-        }
-        Ok(result)
+        Ok(out)
     }
 }

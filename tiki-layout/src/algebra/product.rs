@@ -7,6 +7,7 @@
 //! `logical_product(A, T) = (A, complement(A, size(A) * cosize(T)) o T)`. The copies fill the gaps of `A` first. Because
 //! composition here is exact, copies never collide: where no layout can place them, the product is refused.
 
+use super::coalesce::coalesce_extended;
 use super::divide::unzip;
 use crate::error::{Error, Result, mul};
 use crate::{Layout, Order, Tiler, Tuple};
@@ -32,7 +33,7 @@ impl Layout {
 
     fn copies(&self, tiler: &Layout) -> Result<Layout> {
         let bound = mul("logical product", self.size(), tiler.cosize())?;
-        self.complement_in(bound)?.compose(tiler)
+        Layout::from_flat(&coalesce_extended(&self.gaps(&Tuple::Int(bound))?)?)?.compose(tiler)
     }
 
     /// All blocks in mode 0, all copies in mode 1.
@@ -84,8 +85,8 @@ impl Layout {
         let rank = self.rank().max(tiler.rank());
         let (block, tiler) = (self.append_to_rank(rank)?, tiler.append_to_rank(rank)?);
         let copies = block.copies(&tiler)?;
-        // Of two single modes only one of which is an integer, both stay whole: 3:1 by (2):(1) is ((3,(2))).
-        if rank == 1 && (block.depth() == 0) != (copies.depth() == 0) {
+        // An integer layout is one mode however its copies come out: both stay whole, 3:1 by (2):(1) is ((3,(2))).
+        if rank == 1 && (block.depth() == 0 || tiler.depth() == 0) {
             return Layout::concat([&Layout::concat(&order(block, copies))?]);
         }
         let pairs = block.modes().zip(copies.modes());

@@ -36,8 +36,8 @@ impl Layout {
         const OP: &str = "upcast";
         factor(OP, n)?;
         self.map_leaves(&|extent, stride| {
-            if stride == 0 {
-                return Ok((extent, stride));
+            if stride == 0 || extent == 1 {
+                return Ok((extent, 0));
             }
             let distance = abs(OP, stride)?;
             if distance % n != 0 && n % distance != 0 {

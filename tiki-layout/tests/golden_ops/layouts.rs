@@ -1,6 +1,7 @@
 //! Operations on plain layouts.
 
 use super::case::{Answer, Case, Row, at, layout, mode_list, value};
+use std::collections::HashSet;
 use tiki_layout::{Coord, Layout, Order, Tiler, Tuple};
 
 fn a(case: &Case) -> Layout {
@@ -76,7 +77,7 @@ pub const ROWS: &[Row] = &[
     Row::new("tile_to_shape", |c| {
         layout(a(c).tile_to_shape(c.get::<Tuple>("target"), order(c, "order")))
     }),
-    Row::new("upcast", |c| layout(a(c).upcast(c.int("n")))),
+    Row::new("upcast", |c| layout(a(c).upcast(c.int("n")))).law(keeps_bits),
     Row::new("downcast", |c| layout(a(c).downcast(c.int("n")))),
     Row::new("recast_layout", |c| {
         layout(a(c).recast(c.int("old_bits"), c.int("new_bits")))
@@ -170,4 +171,16 @@ fn covers(case: &Case, answer: &Answer) -> Result<(), String> {
 
 fn repeats(case: &Case, answer: &Answer) -> Result<(), String> {
     tiki_layout::laws::repeats(&a(case), answered(answer)?).map_err(|e| e.to_string())
+}
+
+/// The wide elements are the ones that the narrow ones lie in.
+fn keeps_bits(case: &Case, answer: &Answer) -> Result<(), String> {
+    let (a, r, n) = (a(case), answered(answer)?, case.int("n"));
+    let want: HashSet<i64> = a.offsets().map(|x| x.div_euclid(n)).collect();
+    let got: HashSet<i64> = r.offsets().collect();
+    if got == want {
+        Ok(())
+    } else {
+        Err(format!("the elements are {got:?}, want {want:?}"))
+    }
 }
