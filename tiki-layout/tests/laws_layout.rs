@@ -609,7 +609,8 @@ fn partitions_share_out_everything() {
         let (mut tile, mut blocks) = (Vec::new(), Vec::new());
         for _ in 0..2 {
             let (t, b) = (*u.choose(&[1, 2, 3, 4])?, *u.choose(&[1, 2, 3])?);
-            (tile.push(t), blocks.push(b));
+            tile.push(t);
+            blocks.push(b);
             extents.push(t * b);
         }
         let tuple = |list: &[i64]| Tuple::from(list);
