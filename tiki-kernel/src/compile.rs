@@ -6,7 +6,7 @@ use crate::diag::Sink;
 use crate::dtype::DType;
 use crate::report::Report;
 use crate::target::Target;
-use crate::{budget, check, ir, lower, schedule};
+use crate::{budget, check, ir, lower, schedule, simplify};
 
 /// A value of a kernel's parameter in one instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -84,8 +84,25 @@ pub fn emit(
     dump("ir", &title, &ir::print(&kernel));
     let plan = schedule::run(&mut kernel, &mut report);
     dump("schedule", &title, &ir::print(&kernel));
-    let lowered = lower::run(&kernel, &plan, places, sink);
+    let mut lowered = lower::run(&kernel, &plan, places, sink);
     dump("lower", &title, &lowered.module.to_string());
+    let mut passes = Vec::new();
+    let fused = simplify::run(&mut lowered.module, kernel.contract, &mut |name, module| {
+        passes.push((name.to_string(), module.to_string()));
+    });
+    for (name, text) in &passes {
+        dump(name, &title, text);
+    }
+    if kernel.contract {
+        report
+            .add(
+                "fused operations",
+                kernel.span,
+                &kernel.entry,
+                format!("{fused} products fused with their sums"),
+            )
+            .number("fused", fused as i64);
+    }
     let usage = budget::run(&kernel, &lowered, sink, &mut report);
     let ptx = lowered.module.to_string();
     dump("ptx", &title, &ptx);

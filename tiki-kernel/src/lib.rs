@@ -23,4 +23,5 @@ pub mod ops;
 pub mod ptx;
 pub mod report;
 pub mod schedule;
+pub mod simplify;
 pub mod target;

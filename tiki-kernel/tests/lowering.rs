@@ -6,7 +6,7 @@ use std::process::Command;
 use tiki_kernel::ast::Places;
 use tiki_kernel::diag::Sink;
 use tiki_kernel::report::Report;
-use tiki_kernel::{lower, ptx, schedule};
+use tiki_kernel::{lower, ptx, schedule, simplify};
 
 fn assembler() -> Option<String> {
     let path = std::env::var("TIKI_PTXAS").ok()?;
@@ -30,14 +30,19 @@ fn every_kernel_verifies_and_assembles() {
         let mut sink = Sink::new();
         let mut report = Report::default();
         let plan = schedule::run(&mut kernel, &mut report);
-        let lowered = lower::run(&kernel, &plan, &Places::default(), &mut sink);
+        let mut lowered = lower::run(&kernel, &plan, &Places::default(), &mut sink);
+        for f in ptx::verify(&lowered.module) {
+            bad.push(format!("{name}: {f:?}"));
+        }
+        simplify::run(&mut lowered.module, false, &mut |pass, module| {
+            for f in ptx::verify(module) {
+                bad.push(format!("{name} after {pass}: {f:?}"));
+            }
+        });
         for d in sink.take() {
             bad.push(format!("{name}: {}", d.text(&Places::default())));
         }
         let text = lowered.module.to_string();
-        for f in ptx::verify(&lowered.module) {
-            bad.push(format!("{name}: {f:?}"));
-        }
         let file = dir.join(format!("{name}.ptx"));
         std::fs::write(&file, &text).unwrap();
         if let Some(ptxas) = &ptxas {

@@ -184,7 +184,11 @@ impl Pass<'_> {
 /// Users that go through the elements one after the other.
 fn in_order(kind: &StmtKind, v: Value) -> bool {
     match kind {
-        StmtKind::Let(_, Op::Map(map)) => map.inputs.iter().any(|i| i.value == v),
+        // A vector's element would be computed again for each element of the tensor.
+        StmtKind::Let(_, Op::Map(map)) => map
+            .inputs
+            .iter()
+            .all(|i| i.value != v || i.missing_axis.is_none()),
         StmtKind::Let(_, Op::Reduce(_)) | StmtKind::Set(..) => true,
         StmtKind::Store { .. } | StmtKind::StoreShared { .. } => true,
         _ => false,

@@ -1,0 +1,54 @@
+//! Two f32 converted to 16 bits and packed into a word are one conversion of a pair.
+
+use super::flow::{Defs, inst, inst_mut, uses};
+use crate::isa::rows::{convert, moves};
+use crate::isa::{self, Rounding, Ty};
+use crate::ptx::{Function, Operand};
+
+/// Pairs; whether anything changed.
+pub fn run(f: &mut Function) -> bool {
+    let (defs, uses) = (Defs::of(f), uses(f));
+    let mut found = Vec::new();
+    for (at, i) in f.insts() {
+        if *i.op.row != moves::PACK2 || i.op.ty("t") != Some(Ty::B32) || i.guard.is_some() {
+            continue;
+        }
+        let [d, Operand::Vec(parts)] = i.operands.as_slice() else {
+            continue;
+        };
+        let [Operand::Reg(low), Operand::Reg(high)] = parts.as_slice() else {
+            continue;
+        };
+        let half = |r| {
+            let c = inst(f, defs.single(r)?)?;
+            let rows = [&convert::FLOAT, &convert::NARROW];
+            let to = [Ty::F16, Ty::BF16].into_iter().find(|t| {
+                let op = isa::cvt(*t, Ty::F32);
+                rows.contains(&c.op.row) && c.op == op.with(Rounding::Rn)
+            })?;
+            let stable = match c.operands[1] {
+                Operand::Reg(s) => defs.single(s).is_some(),
+                _ => false,
+            };
+            (stable && uses[index(r)] == 1).then(|| (to, c.operands[1].clone()))
+        };
+        if low != high
+            && let (Some((t, x)), Some((u, y))) = (half(*low), half(*high))
+            && t == u
+        {
+            let pair = if t == Ty::F16 { Ty::F16x2 } else { Ty::BF16x2 };
+            found.push((at, isa::cvt_pair(pair), vec![d.clone(), y, x]));
+        }
+    }
+    for (at, op, operands) in &found {
+        if let Some(i) = inst_mut(f, *at) {
+            i.op = *op;
+            i.operands.clone_from(operands);
+        }
+    }
+    !found.is_empty()
+}
+
+fn index(r: crate::ptx::Reg) -> usize {
+    r.0 as usize
+}

@@ -1,0 +1,133 @@
+//! Common values: a pure instruction on the same operands as one in a dominating block gives the same.
+//!
+//! Cheap ones (comparisons, shifts, conversions, unpacking) are shared only within [`NEAR`]
+//! statements: farther apart, holding the result costs a register and saves one instruction.
+
+use super::flow::{Blocks, Defs, blocks};
+use crate::isa::Space;
+use crate::isa::effects::{PURE, Where};
+use crate::isa::rows::{convert, int, moves};
+use crate::isa::{Op, Ty};
+use crate::ptx::liveness::reads_and_writes;
+use crate::ptx::{Function, Inst, Operand, Reg, Stmt};
+use std::collections::HashMap;
+
+/// Statements within which cheap values are shared.
+const NEAR: usize = 48;
+
+/// Shares; whether anything changed.
+pub fn run(f: &mut Function) -> bool {
+    let defs = Defs::of(f);
+    let Blocks { ranges, above } = blocks(f);
+    let mut known: HashMap<String, Vec<(usize, usize, Vec<Reg>)>> = HashMap::new();
+    let mut renamed: HashMap<Reg, Reg> = HashMap::new();
+    let mut dead = Vec::new();
+    let dominates = |a: usize, mut b: usize| loop {
+        if a == b {
+            return true;
+        }
+        if above[b] == b {
+            return false;
+        }
+        b = above[b];
+    };
+    for (b, (first, last)) in ranges.iter().enumerate() {
+        for at in *first..*last {
+            let Some(Stmt::Inst(i)) = f.body.as_mut().and_then(|body| body.get_mut(at)) else {
+                continue;
+            };
+            if !renamed.is_empty() {
+                let pats = i.op.row.form().pats.iter();
+                for (o, pat) in i.operands.iter_mut().zip(pats) {
+                    if !pat.write {
+                        o.map(&mut |r| renamed.get(&r).copied().unwrap_or(r));
+                    }
+                }
+                if let Some(g) = &mut i.guard {
+                    g.reg = renamed.get(&g.reg).copied().unwrap_or(g.reg);
+                }
+            }
+            let i = i.clone();
+            let (reads, writes) = reads_and_writes(&i);
+            let value = i.guard.is_none()
+                && repeatable(&i)
+                && !writes.is_empty()
+                && writes.iter().all(|r| defs.single(*r).is_some())
+                && reads.iter().all(|r| defs.single(*r).is_some());
+            if !value {
+                continue;
+            }
+            let key = key(&i.op, &i.operands, &writes, f);
+            let near = cheap(&i);
+            let seen = known.entry(key).or_default();
+            let found = seen
+                .iter()
+                .find(|(other, place, _)| dominates(*other, b) && (!near || at - place < NEAR));
+            match found {
+                Some((_, _, regs)) => {
+                    renamed.extend(writes.iter().copied().zip(regs.iter().copied()));
+                    dead.push(at);
+                }
+                None => {
+                    if near {
+                        seen.clear();
+                    }
+                    seen.push((b, at, writes));
+                }
+            }
+        }
+    }
+    if dead.is_empty() {
+        return false;
+    }
+    // Uses in blocks that come earlier in the text than the definition do not exist: a definition
+    // dominates its uses, and a dominating block comes first.
+    if let Some(body) = f.body.as_mut() {
+        for at in dead.into_iter().rev() {
+            body.remove(at);
+        }
+    }
+    true
+}
+
+fn repeatable(i: &Inst) -> bool {
+    let e = i.op.row.effects;
+    let constant = e.reads(Where::Nothing) == PURE
+        && e.reads != Where::Nothing
+        && matches!(
+            i.op.space(),
+            Space::Param | Space::ParamEntry | Space::Const
+        );
+    e.is_pure() || constant
+}
+
+fn cheap(i: &Inst) -> bool {
+    let row = i.op.row;
+    let predicate = row
+        .form()
+        .pats
+        .first()
+        .is_some_and(|p| i.op.resolve(p.ty) == Some(Ty::Pred));
+    predicate
+        || [
+            &int::SHL,
+            &int::AND,
+            &convert::FLOAT,
+            &convert::WIDEN,
+            &moves::UNPACK2,
+            &moves::PACK2,
+            &moves::MOV,
+        ]
+        .contains(&row)
+}
+
+fn key(op: &Op, operands: &[Operand], writes: &[Reg], f: &Function) -> String {
+    let tys: Vec<Ty> = writes.iter().map(|r| f.ty(*r)).collect();
+    let inputs: Vec<&Operand> = operands
+        .iter()
+        .zip(&op.row.form().pats)
+        .filter(|(_, p)| !p.write)
+        .map(|(o, _)| o)
+        .collect();
+    format!("{op} {tys:?} {inputs:?}")
+}
