@@ -101,7 +101,7 @@ impl<E: Element, const R: usize, S> Global<E, R, S> {
         let _ = (shape, at);
         device_only()
     }
-    /// As [`tile`](Self::tile), to be written.
+    /// As `tile`, to be written.
     #[must_use]
     pub fn tile_mut(&mut self, shape: [usize; R], at: [usize; R]) -> View<E, R> {
         let _ = (shape, at);

@@ -61,8 +61,7 @@ pub struct Swizzle {
 }
 
 impl Swizzle {
-    /// Bits `[base + shift, base + shift + bits)` of the element offset are XORed onto bits
-    /// `[base, base + bits)`.
+    /// Bits [base + shift, + bits) of the element offset are XORed onto bits [base, + bits).
     #[must_use]
     pub fn new(bits: usize, base: usize, shift: usize) -> Swizzle {
         let _ = (bits, base, shift);
@@ -102,7 +101,7 @@ impl ThreadMap {
         let _ = elements;
         device_only()
     }
-    /// Takes the widest proven access up to so many elements; the report says which, and why not more.
+    /// Takes the widest proven access up to so many elements.
     #[must_use]
     pub fn vector_up_to(self, elements: usize) -> ThreadMap {
         let _ = elements;

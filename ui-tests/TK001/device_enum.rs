@@ -1,0 +1,8 @@
+use tiki::prelude::*;
+
+#[tiki::device]
+enum Mode {
+    A,
+}
+
+fn main() {}

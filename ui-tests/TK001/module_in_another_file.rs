@@ -1,0 +1,6 @@
+use tiki::prelude::*;
+
+#[tiki::module]
+mod elsewhere;
+
+fn main() {}

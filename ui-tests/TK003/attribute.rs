@@ -1,0 +1,6 @@
+use tiki::prelude::*;
+
+#[tiki::device]
+const test: usize = 1;
+
+fn main() {}

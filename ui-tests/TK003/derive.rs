@@ -1,0 +1,8 @@
+use tiki::prelude::*;
+
+#[tiki::device]
+struct Debug {
+    a: usize,
+}
+
+fn main() {}

@@ -1,0 +1,13 @@
+use tiki::prelude::*;
+
+fn host(x: f32) -> f32 {
+    x
+}
+
+#[tiki::kernel(threads = 32, grid = [1])]
+fn k(x: &Global<f32, 1>, out: &mut Global<f32, 1>) {
+    let y = x.tile([32], [0]).load(ThreadMap::linear(32)).map(|v| host(v));
+    out.tile_mut([32], [0]).store(&y);
+}
+
+fn main() {}
