@@ -167,7 +167,8 @@ impl Bundle {
                     items.extend(parse::device_item(reader, &item, &name));
                 }
                 Err(error) => {
-                    let _: ast::Span = reader.refuse(error.span(), format!("`{}`", entry.name));
+                    let _: ast::Span =
+                        reader.refuse(error.span(), format!("such item as `{}`", entry.name));
                 }
             }
             foreign.push(Foreign {

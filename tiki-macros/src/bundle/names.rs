@@ -58,6 +58,14 @@ impl<'a> Visit<'a> for Names {
         visit::visit_pat_ident(self, pat);
     }
 
+    fn visit_item_fn(&mut self, item: &'a ItemFn) {
+        self.bound.insert(item.sig.ident.to_string());
+    }
+
+    fn visit_item_struct(&mut self, item: &'a syn::ItemStruct) {
+        self.bound.insert(item.ident.to_string());
+    }
+
     fn visit_item_const(&mut self, item: &'a syn::ItemConst) {
         self.bound.insert(item.ident.to_string());
         visit::visit_item_const(self, item);

@@ -206,7 +206,12 @@ pub(crate) fn module(attribute: TokenStream, tokens: TokenStream) -> TokenStream
         return quote!(#error #tokens);
     };
     let cycles = cycles(items);
+    let circular: Vec<String> = cycles.iter().map(|(name, _)| name.clone()).collect();
     for item in items.iter_mut() {
+        // What was refused is not shared: its callers would only hear of a missing macro.
+        if name_of(item).is_some_and(|(name, _)| circular.contains(&name.to_string())) {
+            continue;
+        }
         let attrs = match item {
             Item::Fn(f) => &mut f.attrs,
             Item::Const(c) => &mut c.attrs,
@@ -221,11 +226,12 @@ pub(crate) fn module(attribute: TokenStream, tokens: TokenStream) -> TokenStream
             attrs.push(syn::parse_quote!(#[#krate::device(#attribute)]));
         }
     }
-    quote!(#(#cycles)* #module)
+    let errors = cycles.into_iter().map(|(_, error)| error);
+    quote!(#(#errors)* #module)
 }
 
 /// Functions of one module that call each other in a circle.
-fn cycles(items: &[Item]) -> Vec<TokenStream> {
+fn cycles(items: &[Item]) -> Vec<(String, TokenStream)> {
     let calls: Vec<(String, Vec<Wanted>)> = items
         .iter()
         .filter(|i| matches!(i, Item::Fn(_)))
@@ -254,7 +260,7 @@ fn cycles(items: &[Item]) -> Vec<TokenStream> {
                      functions are inlined at each call\n  = help: write a loop",
                     first.key
                 );
-                out.push(report::error(first.span, &text));
+                out.push((name.clone(), report::error(first.span, &text)));
             }
         }
     }

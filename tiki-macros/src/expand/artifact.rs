@@ -12,10 +12,13 @@ pub(crate) fn items(source: &Source, outputs: &[Output], file: &str) -> TokenStr
     let (name, built) = (source.name(), source.built());
     if outputs.is_empty() {
         let krate = &source.krate;
-        let (generics, args, _) = source.item.sig.generics.split_for_impl();
+        let all = source.instance_generics();
+        let parameters = source.generics();
+        let (generics, _, _) = all.split_for_impl();
+        let (_, args, _) = parameters.split_for_impl();
         return quote! {
             #[doc(hidden)]
-            impl #generics #built for #name #args {
+            impl #generics #built<'instance> for #name #args {
                 const ARTIFACT: &'static #krate::__private::Artifact =
                     &#krate::__private::NOTHING_BUILT;
             }
@@ -27,7 +30,7 @@ pub(crate) fn items(source: &Source, outputs: &[Output], file: &str) -> TokenStr
         let krate = &source.krate;
         quote! {
             #[doc(hidden)]
-            impl #built for #name #args {
+            impl<'instance> #built<'instance> for #name #args {
                 const ARTIFACT: &'static #krate::__private::Artifact = {
                     static ARTIFACT: #krate::__private::Artifact = #artifact;
                     &ARTIFACT

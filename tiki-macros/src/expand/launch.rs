@@ -23,15 +23,16 @@ pub(crate) fn items(source: &Source) -> TokenStream {
         kept.iter().any(|k| a.path().is_ident(k))
     });
     let attrs: Vec<_> = attrs.collect();
-    let generics = &source.item.sig.generics;
+    let generics = &source.generics();
     let (impl_generics, args, _) = generics.split_for_impl();
     let types = generics.type_params().map(|t| &t.ident);
     let marker = quote!(::core::marker::PhantomData<fn() -> (#(#types,)*)>);
+    let bound = source.bound();
     let function = Function {
         name: quote!(launch),
         generics: quote!(),
-        bound: quote!(Self: #built),
-        artifact: quote!(<Self as #built>::ARTIFACT),
+        bound: bound.clone(),
+        artifact: quote!(<Self as #built<'static>>::ARTIFACT),
     };
     let launch = function.tokens(source);
     let (message, label, notes) = not_built(source);
@@ -45,15 +46,15 @@ pub(crate) fn items(source: &Source) -> TokenStream {
         #[doc(hidden)]
         #[allow(non_camel_case_types)]
         #[diagnostic::on_unimplemented(message = #message, label = #label, #(note = #notes),*)]
-        #vis trait #built {
+        #vis trait #built<'instance> {
             const ARTIFACT: &'static #krate::__private::Artifact;
         }
 
         #[allow(dead_code)]
-        impl #impl_generics #name #args where Self: #built {
+        impl #impl_generics #name #args where #bound {
             /// The compiled instance.
             pub const ARTIFACT: &'static #krate::__private::Artifact =
-                <Self as #built>::ARTIFACT;
+                <Self as #built<'static>>::ARTIFACT;
             /// What the instance uses, as bounded at build time.
             pub const BUDGET: #krate::__private::Usage = Self::ARTIFACT.usage;
             /// The PTX text.

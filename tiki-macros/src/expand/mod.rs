@@ -43,7 +43,8 @@ pub(crate) struct Source {
 
 impl Source {
     pub(crate) fn parse(attribute: TokenStream, item: TokenStream) -> syn::Result<Source> {
-        let item = syn::parse2::<syn::ItemFn>(item)?;
+        let mut item = syn::parse2::<syn::ItemFn>(item)?;
+        inline_bounds(&mut item.sig.generics);
         let parsed = Attribute::parse(attribute.clone());
         Ok(Source {
             krate: parsed.krate(),
@@ -59,9 +60,63 @@ impl Source {
         &self.item.sig.ident
     }
 
+    /// The kernel's parameters; a lifetime is refused, so it is left out.
+    pub(crate) fn generics(&self) -> syn::Generics {
+        let mut generics = self.item.sig.generics.clone();
+        let params = std::mem::take(&mut generics.params);
+        let kept = params
+            .into_iter()
+            .filter(|p| !matches!(p, syn::GenericParam::Lifetime(_)));
+        generics.params = kept.collect();
+        generics
+    }
+
+    /// The parameters of an implementation for all instances.
+    pub(crate) fn instance_generics(&self) -> syn::Generics {
+        let mut generics = self.generics();
+        generics.params.insert(0, syn::parse_quote!('instance));
+        generics
+    }
+
+    /// What holds for an instance that was built. Where there are no parameters the bound is kept open by
+    /// a lifetime: rustc would check it at once, and say that the kernel was not built where only the
+    /// tokens of a device item are missing.
+    pub(crate) fn bound(&self) -> TokenStream {
+        let built = self.built();
+        if self.item.sig.generics.params.is_empty() {
+            quote!(for<'instance> Self: #built<'instance>)
+        } else {
+            quote!(Self: #built<'static>)
+        }
+    }
+
     /// The hidden trait of this kernel's instances.
     pub(crate) fn built(&self) -> Ident {
-        format_ident!("__Built_{}", self.name())
+        format_ident!("{}_is_built", self.name())
+    }
+}
+
+/// `where E: Element` becomes `<E: Element>`.
+fn inline_bounds(generics: &mut syn::Generics) {
+    let Some(clause) = generics.where_clause.take() else {
+        return;
+    };
+    let mut kept = clause.clone();
+    kept.predicates.clear();
+    for predicate in clause.predicates {
+        if let syn::WherePredicate::Type(p) = &predicate
+            && let syn::Type::Path(path) = &p.bounded_ty
+            && let Some(name) = path.path.get_ident()
+            && let Some(param) = generics.type_params_mut().find(|t| t.ident == *name)
+        {
+            param.colon_token.get_or_insert_with(Default::default);
+            param.bounds.extend(p.bounds.iter().cloned());
+        } else {
+            kept.predicates.push(predicate);
+        }
+    }
+    if !kept.predicates.is_empty() {
+        generics.where_clause = Some(kept);
     }
 }
 

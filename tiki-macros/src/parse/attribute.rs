@@ -65,8 +65,8 @@ impl Attribute {
     /// `crate = path`: where the user has put `tiki`.
     pub(crate) fn krate(&self) -> TokenStream {
         match self.get("crate").and_then(|o| o.value.as_ref()) {
-            Some(path) => path.to_token_stream(),
-            None => quote::quote!(::tiki),
+            Some(syn::Expr::Path(path)) => path.to_token_stream(),
+            _ => quote::quote!(::tiki),
         }
     }
 

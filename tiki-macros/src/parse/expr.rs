@@ -1,6 +1,7 @@
 //! Expressions, blocks and statements.
 
 use super::Reader;
+use super::pattern::literal;
 use proc_macro2::Span;
 use syn::spanned::Spanned;
 use tiki_kernel::ast::{Arm, BinOp, Block, Expr, ExprKind, Name, Stmt, UnOp, Unroll};
@@ -28,9 +29,9 @@ impl Reader {
             E::Macro(m) => return self.macro_call(&m.mac),
             E::Lit(l) => {
                 let span = self.at(l.lit.span());
-                match self.lit(&l.lit) {
-                    Some(lit) => (ExprKind::Lit(lit), span),
-                    None => (ExprKind::Tuple(Vec::new()), span),
+                match literal(&l.lit) {
+                    Ok(lit) => (ExprKind::Lit(lit), span),
+                    Err(what) => (ExprKind::Unsupported(what.into()), span),
                 }
             }
             E::Path(p) if p.qself.is_none() => {
@@ -45,7 +46,7 @@ impl Reader {
                     syn::UnOp::Deref(_) => {
                         (ExprKind::Unary(UnOp::Deref, self.boxed(&u.expr)), span)
                     }
-                    _ => (ExprKind::Unsupported("this operator".into()), span),
+                    _ => (ExprKind::Unsupported("such operators".into()), span),
                 }
             }
             E::Binary(b) => {
@@ -55,7 +56,7 @@ impl Reader {
                 match operator(&b.op) {
                     Some((op, false)) => (ExprKind::Binary(op, left, right), span),
                     Some((op, true)) => (ExprKind::AssignOp(op, left, right), span),
-                    None => (ExprKind::Unsupported("this operator".into()), span),
+                    None => (ExprKind::Unsupported("such operators".into()), span),
                 }
             }
             E::Assign(a) => {
@@ -311,7 +312,7 @@ impl Reader {
                         .help("a `for` over a build-time range"),
                 );
             } else if attr.path().is_ident("cfg") {
-                self.refuse(attr.path().span(), "`cfg` inside a body");
+                self.refuse(attr.path().span(), "`cfg` inside bodies");
             }
         }
     }
@@ -351,7 +352,7 @@ impl Reader {
         if let Some((token, _)) = local.init.as_ref().and_then(|i| i.diverge.as_ref()) {
             let at = self.at(token.span());
             self.sink.push(
-                Diag::error(UNSUPPORTED, at, "`let .. else` has no place in a kernel")
+                Diag::error(UNSUPPORTED, at, "kernels have no `let .. else`")
                     .help("`if let .. { .. } else { .. }`, decided at build time"),
             );
         }
@@ -380,13 +381,13 @@ impl Reader {
             syn::Item::Fn(f) => {
                 let at = self.at(f.sig.ident.span());
                 self.sink.push(
-                    Diag::error(UNSUPPORTED, at, "a function inside a kernel")
+                    Diag::error(UNSUPPORTED, at, "kernels have no functions inside them")
                         .help("a closure, or a `#[tiki::device]` function outside"),
                 );
                 None
             }
             other => {
-                self.refuse(other.span(), "this item");
+                self.refuse(other.span(), "such items inside them");
                 None
             }
         }
@@ -440,23 +441,23 @@ fn operator(op: &syn::BinOp) -> Option<(BinOp, bool)> {
 fn unsupported(expr: &syn::Expr) -> (&'static str, Span) {
     use syn::Expr as E;
     match expr {
-        E::Async(a) => ("an `async` block", a.async_token.span()),
+        E::Async(a) => ("`async` blocks", a.async_token.span()),
         E::Await(a) => ("`.await`", a.await_token.span()),
         E::Block(b) => (
-            "a labelled block",
+            "labelled blocks",
             b.label
                 .as_ref()
                 .map_or_else(Span::call_site, |l| l.name.ident.span()),
         ),
-        E::Closure(c) => ("an `async` closure", c.inputs_begin.span()),
+        E::Closure(c) => ("`async` closures", c.inputs_begin.span()),
         E::Infer(i) => ("`_`", i.underscore_token.span()),
-        E::Path(p) => ("a qualified path", ends(p).0),
-        E::RawAddr(r) => ("a raw pointer", r.and_token.span()),
-        E::Struct(s) => ("`..` in a struct literal", ends(&s.path).0),
+        E::Path(p) => ("qualified paths", ends(p).0),
+        E::RawAddr(r) => ("raw pointers", r.and_token.span()),
+        E::Struct(s) => ("`..` in struct literals", ends(&s.path).0),
         E::Try(t) => ("`?`", t.question_token.span()),
-        E::TryBlock(t) => ("a `try` block", t.try_token.span()),
-        E::Unsafe(u) => ("an `unsafe` block", u.unsafe_token.span()),
+        E::TryBlock(t) => ("`try` blocks", t.try_token.span()),
+        E::Unsafe(u) => ("`unsafe` blocks", u.unsafe_token.span()),
         E::Yield(y) => ("`yield`", y.yield_token.span()),
-        other => ("this expression", ends(other).0),
+        other => ("such expressions", ends(other).0),
     }
 }

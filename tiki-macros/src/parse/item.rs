@@ -168,7 +168,7 @@ pub(crate) fn device_item(reader: &mut Reader, item: &syn::Item, name: &str) -> 
             Some(Item::Struct { name, fields })
         }
         other => {
-            reader.refuse(other.span(), "this item");
+            reader.refuse(other.span(), "such items");
             None
         }
     }

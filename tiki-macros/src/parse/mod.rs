@@ -107,14 +107,14 @@ impl Reader {
         self.range(first.span(), last)
     }
 
-    /// Notes that something has no place in a kernel.
+    /// Notes that the language lacks something: kernels have no `what`.
     pub(crate) fn refuse(&mut self, span: Span, what: impl Into<String>) -> ast::Span {
         let at = self.at(span);
         let what = what.into();
         self.sink.push(Diag::error(
             UNSUPPORTED,
             at,
-            format!("{what} has no place in a kernel"),
+            format!("kernels have no {what}"),
         ));
         at
     }

@@ -12,7 +12,7 @@ impl Reader {
                 let name = self.name(&p.ident);
                 let span = name.span;
                 if p.by_ref.is_some() {
-                    self.refuse(p.ident.span(), "a `ref` binding");
+                    self.refuse(p.ident.span(), "`ref` bindings");
                 }
                 // As rustc does by looking names up: a bare capitalised name is a constant.
                 let constant = name.text.starts_with(|c: char| c.is_uppercase());
@@ -58,7 +58,7 @@ impl Reader {
                         _ => None,
                     };
                     if lit.is_none() {
-                        self.refuse(expr.span(), "a range pattern whose ends are no literals");
+                        self.refuse(expr.span(), "range patterns whose ends are no literals");
                     }
                     lit
                 };
@@ -89,11 +89,11 @@ impl Reader {
             syn::Pat::Paren(p) => return self.pattern(&p.pat),
             other => {
                 let what = match other {
-                    syn::Pat::Rest(_) => "`..` in a pattern",
-                    syn::Pat::Struct(_) => "a struct pattern",
-                    syn::Pat::Macro(_) => "a macro in a pattern",
-                    syn::Pat::Const(_) => "a `const` block in a pattern",
-                    _ => "this pattern",
+                    syn::Pat::Rest(_) => "`..` in patterns",
+                    syn::Pat::Struct(_) => "struct patterns",
+                    syn::Pat::Macro(_) => "macros in patterns",
+                    syn::Pat::Const(_) => "`const` blocks in patterns",
+                    _ => "such patterns",
                 };
                 (PatternKind::Wild, self.refuse(other.span(), what))
             }
@@ -118,24 +118,29 @@ impl Reader {
     }
 
     /// A literal of the language; others are refused.
-    pub(crate) fn lit(&mut self, lit: &syn::Lit) -> Option<Lit> {
-        let what = match lit {
-            syn::Lit::Int(i) => match i.base10_digits().parse::<i128>() {
-                Ok(value) => return Some(Lit::Int(value, i.suffix().to_owned())),
-                Err(_) => "an integer this large",
-            },
-            syn::Lit::Float(f) => {
-                let text = f.base10_digits().to_owned();
-                return Some(Lit::Float(text, f.suffix().to_owned()));
-            }
-            syn::Lit::Bool(b) => return Some(Lit::Bool(b.value)),
-            syn::Lit::Str(s) => return Some(Lit::Str(s.value())),
-            syn::Lit::Char(_) => "a character",
-            syn::Lit::Byte(_) => "a byte literal",
-            syn::Lit::ByteStr(_) | syn::Lit::CStr(_) => "a byte string",
-            _ => "this literal",
-        };
-        self.refuse(lit.span(), what);
-        None
+    fn lit(&mut self, lit: &syn::Lit) -> Option<Lit> {
+        literal(lit)
+            .map_err(|what| self.refuse(lit.span(), what))
+            .ok()
+    }
+}
+
+/// A literal, or what it is that the language lacks.
+pub(super) fn literal(lit: &syn::Lit) -> Result<Lit, &'static str> {
+    match lit {
+        syn::Lit::Int(i) => match i.base10_digits().parse::<i128>() {
+            Ok(value) => Ok(Lit::Int(value, i.suffix().to_owned())),
+            Err(_) => Err("integers this large"),
+        },
+        syn::Lit::Float(f) => {
+            let text = f.base10_digits().to_owned();
+            Ok(Lit::Float(text, f.suffix().to_owned()))
+        }
+        syn::Lit::Bool(b) => Ok(Lit::Bool(b.value)),
+        syn::Lit::Str(s) => Ok(Lit::Str(s.value())),
+        syn::Lit::Char(_) => Err("characters"),
+        syn::Lit::Byte(_) => Err("byte literals"),
+        syn::Lit::ByteStr(_) | syn::Lit::CStr(_) => Err("byte strings"),
+        _ => Err("such literals"),
     }
 }

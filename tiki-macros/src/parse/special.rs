@@ -22,7 +22,7 @@ impl Reader {
             "require" => self.require(mac, span),
             "layout" => ExprKind::Layout(dense_text(mac.tokens.clone())),
             "ptx" => self.ptx(mac, span),
-            other => ExprKind::Unsupported(format!("the macro `{other}!`")),
+            other => ExprKind::Unsupported(format!("macro `{other}!`")),
         };
         Expr { kind, span }
     }

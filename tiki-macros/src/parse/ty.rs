@@ -73,7 +73,7 @@ impl Reader {
             syn::PathArguments::None => Vec::new(),
             syn::PathArguments::AngleBracketed(a) => self.generic_args(a),
             syn::PathArguments::Parenthesized(p) => {
-                self.refuse(p.paren_token.span.open(), "a function trait");
+                self.refuse(p.paren_token.span.open(), "function traits");
                 Vec::new()
             }
         }
@@ -92,7 +92,7 @@ impl Reader {
                 }
                 syn::GenericArgument::Lifetime(_) => {}
                 other => {
-                    self.refuse(other.span(), "an associated type or bound");
+                    self.refuse(other.span(), "associated types or bounds");
                 }
             }
         }
