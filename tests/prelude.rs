@@ -13,7 +13,10 @@ fn home(receiver: Receiver) -> &'static [(&'static str, &'static str)] {
             ("numbers.rs", "functions! {"),
             ("movement.rs", "functions! {"),
         ],
-        Receiver::Global => &[("global.rs", "impl<E: Element, const R: usize, S> Global<E, R, S>")],
+        Receiver::Global => &[(
+            "global.rs",
+            "impl<E: Element, const R: usize, S> Global<E, R, S>",
+        )],
         Receiver::View => &[("global.rs", "impl<E: Element, const R: usize> View<E, R>")],
         Receiver::Shared | Receiver::SharedType => &[("shared.rs", "impl<E: Element> Shared<E>")],
         Receiver::Stages => &[("shared.rs", "impl<E: Element> Stages<E>")],
@@ -91,7 +94,9 @@ fn found(part: &str, name: &str) -> Option<(String, usize)> {
         let l = l.trim_start();
         let l = l.strip_prefix("pub ").unwrap_or(l);
         let rest = l.strip_prefix("fn ").and_then(|l| l.strip_prefix(name));
-        let atomic = l.strip_prefix(name).filter(|r| r.starts_with('(') && r.ends_with(';'));
+        let atomic = l
+            .strip_prefix(name)
+            .filter(|r| r.starts_with('(') && r.ends_with(';'));
         rest.is_some_and(|r| r.starts_with(['(', '<'])) || atomic.is_some()
     })?;
     let mut docs = Vec::new();
@@ -123,12 +128,16 @@ fn every_operation_stands_in_the_prelude_as_documented() {
         if homes.is_empty() {
             continue;
         }
-        let Some((doc, count)) = homes.iter().find_map(|(f, b)| found(&part(f, b), row.name)) else {
+        let Some((doc, count)) = homes.iter().find_map(|(f, b)| found(&part(f, b), row.name))
+        else {
             wrong.push(format!("{:?}::{} is missing", row.receiver, row.name));
             continue;
         };
         if letters(&doc) != letters(row.doc) {
-            wrong.push(format!("{:?}::{}: `{doc}` is not `{}`", row.receiver, row.name, row.doc));
+            wrong.push(format!(
+                "{:?}::{}: `{doc}` is not `{}`",
+                row.receiver, row.name, row.doc
+            ));
         }
         let expected = arguments(list_of(row.signature));
         if count != expected {

@@ -29,9 +29,16 @@ fn cases_show_their_code() {
         let code = folder.file_name().unwrap().to_str().unwrap().to_owned();
         let known = tiki::compiler::diag::Code::by_name(&code).is_some();
         assert!(known || code == "rustc", "`{code}` is no code");
-        for file in cases(&folder).iter().filter(|f| f.extension().is_some_and(|e| e == "stderr")) {
+        for file in cases(&folder)
+            .iter()
+            .filter(|f| f.extension().is_some_and(|e| e == "stderr"))
+        {
             let text = std::fs::read_to_string(file).unwrap();
-            let shown = if known { text.contains(&format!("[{code}]")) } else { text.contains("error") };
+            let shown = if known {
+                text.contains(&format!("[{code}]"))
+            } else {
+                text.contains("error")
+            };
             assert!(shown, "{} does not show {code}", file.display());
             count += 1;
         }
@@ -42,9 +49,19 @@ fn cases_show_their_code() {
 /// A message speaks of kernels, not of how the macro or the compiler is made.
 #[test]
 fn no_inner_name_is_shown() {
-    const INNER: &[&str] = &["tiki_kernel::", "tiki_macros::", "ExprKind", "Val::", "__private", "unwrap"];
+    const INNER: &[&str] = &[
+        "tiki_kernel::",
+        "tiki_macros::",
+        "ExprKind",
+        "Val::",
+        "__private",
+        "unwrap",
+    ];
     for folder in cases(&root()) {
-        for file in cases(&folder).iter().filter(|f| f.extension().is_some_and(|e| e == "stderr")) {
+        for file in cases(&folder)
+            .iter()
+            .filter(|f| f.extension().is_some_and(|e| e == "stderr"))
+        {
             let text = std::fs::read_to_string(file).unwrap();
             // What the user wrote is quoted; only messages count.
             let messages: Vec<&str> = text.lines().filter(|l| !l.contains(" | ")).collect();

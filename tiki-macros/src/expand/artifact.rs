@@ -10,15 +10,14 @@ use tiki_kernel::dtype::DType;
 /// One implementation of the kernel's trait for each instance; without any, one for all parameters.
 pub(crate) fn items(source: &Source, outputs: &[Output], file: &str) -> TokenStream {
     let (name, built) = (source.name(), source.built());
+    let instance = source.lifetime(&quote!('instance));
     if outputs.is_empty() {
         let krate = &source.krate;
-        let all = source.instance_generics();
         let parameters = source.generics();
-        let (generics, _, _) = all.split_for_impl();
-        let (_, args, _) = parameters.split_for_impl();
+        let (generics, args, _) = parameters.split_for_impl();
         return quote! {
             #[doc(hidden)]
-            impl #generics #built<'instance> for #name #args {
+            impl #generics #instance #built #instance for #name #args {
                 const ARTIFACT: &'static #krate::__private::Artifact =
                     &#krate::__private::NOTHING_BUILT;
             }
@@ -30,7 +29,7 @@ pub(crate) fn items(source: &Source, outputs: &[Output], file: &str) -> TokenStr
         let krate = &source.krate;
         quote! {
             #[doc(hidden)]
-            impl<'instance> #built<'instance> for #name #args {
+            impl #instance #built #instance for #name #args {
                 const ARTIFACT: &'static #krate::__private::Artifact = {
                     static ARTIFACT: #krate::__private::Artifact = #artifact;
                     &ARTIFACT

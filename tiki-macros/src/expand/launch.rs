@@ -28,11 +28,13 @@ pub(crate) fn items(source: &Source) -> TokenStream {
     let types = generics.type_params().map(|t| &t.ident);
     let marker = quote!(::core::marker::PhantomData<fn() -> (#(#types,)*)>);
     let bound = source.bound();
+    let instance = source.lifetime(&quote!('instance));
+    let any = source.lifetime(&quote!('static));
     let function = Function {
         name: quote!(launch),
         generics: quote!(),
         bound: bound.clone(),
-        artifact: quote!(<Self as #built<'static>>::ARTIFACT),
+        artifact: quote!(<Self as #built #any>::ARTIFACT),
     };
     let launch = function.tokens(source);
     let (message, label, notes) = not_built(source);
@@ -46,7 +48,7 @@ pub(crate) fn items(source: &Source) -> TokenStream {
         #[doc(hidden)]
         #[allow(non_camel_case_types)]
         #[diagnostic::on_unimplemented(message = #message, label = #label, #(note = #notes),*)]
-        #vis trait #built<'instance> {
+        #vis trait #built #instance {
             const ARTIFACT: &'static #krate::__private::Artifact;
         }
 
@@ -54,7 +56,7 @@ pub(crate) fn items(source: &Source) -> TokenStream {
         impl #impl_generics #name #args where #bound {
             /// The compiled instance.
             pub const ARTIFACT: &'static #krate::__private::Artifact =
-                <Self as #built<'static>>::ARTIFACT;
+                <Self as #built #any>::ARTIFACT;
             /// What the instance uses, as bounded at build time.
             pub const BUDGET: #krate::__private::Usage = Self::ARTIFACT.usage;
             /// The PTX text.

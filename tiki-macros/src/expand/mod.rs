@@ -71,22 +71,24 @@ impl Source {
         generics
     }
 
-    /// The parameters of an implementation for all instances.
-    pub(crate) fn instance_generics(&self) -> syn::Generics {
-        let mut generics = self.generics();
-        generics.params.insert(0, syn::parse_quote!('instance));
-        generics
+    /// The lifetime of the trait of what was built. Where there are no parameters, the bound is kept open
+    /// by one: rustc would check it at once, and say that the kernel was not built where only the tokens
+    /// of a device item are missing.
+    pub(crate) fn lifetime(&self, name: &TokenStream) -> TokenStream {
+        if self.generics().params.is_empty() {
+            quote!(<#name>)
+        } else {
+            TokenStream::new()
+        }
     }
 
-    /// What holds for an instance that was built. Where there are no parameters the bound is kept open by
-    /// a lifetime: rustc would check it at once, and say that the kernel was not built where only the
-    /// tokens of a device item are missing.
+    /// What holds for an instance that was built.
     pub(crate) fn bound(&self) -> TokenStream {
         let built = self.built();
-        if self.item.sig.generics.params.is_empty() {
+        if self.generics().params.is_empty() {
             quote!(for<'instance> Self: #built<'instance>)
         } else {
-            quote!(Self: #built<'static>)
+            quote!(Self: #built)
         }
     }
 
