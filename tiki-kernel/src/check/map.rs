@@ -239,7 +239,8 @@ fn compact(layout: &LayoutVal) -> bool {
 pub(crate) fn linear(threads: u32, shape: &[u32], width: u32) -> Dist {
     let last = shape.len() - 1;
     let chunks = (shape[last] / width).max(1);
-    if last > 0 && chunks < threads && threads.is_multiple_of(chunks) {
+    let several_rows = shape[..last].iter().any(|&n| n > 1);
+    if several_rows && chunks < threads && threads.is_multiple_of(chunks) {
         return rows(threads, chunks, shape, width);
     }
     rows(threads, threads, shape, width)

@@ -1,0 +1,93 @@
+//! The example kernels on an NVIDIA GPU: against f64, and against the virtual machine.
+//!
+//! Invariant: where no approximate unit takes part, the GPU and the machine give the same bits; elsewhere
+//! results differ by at most the stated number of units in the last place.
+//! Witness: every case of `suite::cases`. With `TIKI_RESULTS` naming a file, one CSV line a case is
+//! written there, with date, card and driver.
+#![cfg(feature = "gpu")]
+
+mod suite;
+
+use tiki::bench::Record;
+
+/// Units in the last place between two results given as f32 bits, in the result's own type.
+fn distance(a: &[u8], b: &[u8], dtype: &str) -> u64 {
+    let drop = match dtype {
+        "f16" => 13,
+        "bf16" => 16,
+        _ => 0,
+    };
+    let place = |x: f32| {
+        let m = i64::from(x.to_bits() & 0x7fff_ffff) >> drop;
+        if x.is_sign_negative() { -m } else { m }
+    };
+    let word = |b: &[u8]| f32::from_le_bytes(b.try_into().expect("four bytes"));
+    a.chunks(4)
+        .zip(b.chunks(4))
+        .map(|(a, b)| (word(a), word(b)))
+        .filter(|(a, b)| !(a.is_nan() && b.is_nan()))
+        .map(|(a, b)| {
+            if a.is_nan() || b.is_nan() {
+                u64::MAX
+            } else {
+                place(a).abs_diff(place(b))
+            }
+        })
+        .max()
+        .unwrap_or(0)
+}
+
+#[test]
+fn kernels_agree_with_f64_and_with_the_machine() {
+    let gpu = tiki::Device::cuda(0).expect("an NVIDIA GPU");
+    let on_gpu = suite::cases::all(&gpu).expect("every case runs");
+    let machine = tiki::Device::vm().and_then(|vm| suite::cases::all(&vm));
+    let mut record = Record::new(
+        &gpu,
+        "cargo test --features gpu --test gpu",
+        &["case", "gpu against f64", "machine", "ulp between them"],
+    );
+    let mut bad = Vec::new();
+    for (i, outcome) in on_gpu.iter().enumerate() {
+        if let Err(why) = &outcome.verdict {
+            bad.push(format!("{}: {why}", outcome.name));
+        }
+        let verdict = match &outcome.verdict {
+            Ok(text) => text.clone(),
+            Err(_) => "wrong".into(),
+        };
+        let (state, apart) = match &machine {
+            Err(error) => (error.to_string(), 0),
+            Ok(all) => {
+                let apart = distance(&all[i].bytes, &outcome.bytes, outcome.dtype);
+                let same = all[i].bytes == outcome.bytes;
+                if apart > outcome.spread || (!outcome.approximate && !same) {
+                    bad.push(format!(
+                        "{}: the machine differs by {apart} units in the last place",
+                        outcome.name
+                    ));
+                }
+                (
+                    if same {
+                        "same bits".into()
+                    } else {
+                        "within the bound".into()
+                    },
+                    apart,
+                )
+            }
+        };
+        record.row(&[&outcome.name, &verdict, &state, &apart]);
+    }
+    if let Ok(path) = std::env::var("TIKI_RESULTS") {
+        std::fs::write(path, record.to_csv()).expect("the results are written");
+    }
+    assert!(machine.is_ok(), "the machine ran too: {:?}", machine.err());
+    assert!(
+        bad.is_empty(),
+        "{} of {} cases are wrong:\n{}",
+        bad.len(),
+        on_gpu.len(),
+        bad.join("\n")
+    );
+}

@@ -1,0 +1,39 @@
+//! The kernels of `examples/`, and instances of them at the widths of the cases.
+
+#[path = "../../examples/add.rs"]
+pub mod add;
+#[path = "../../examples/rms_norm.rs"]
+pub mod rms_norm;
+#[path = "../../examples/row_sum.rs"]
+pub mod row_sum;
+#[path = "../../examples/silu.rs"]
+pub mod silu;
+#[path = "../../examples/softmax.rs"]
+pub mod softmax;
+#[path = "../../examples/transpose.rs"]
+pub mod transpose;
+
+use tiki::prelude::*;
+
+tiki::kernel_set! {
+    /// RMSNorm at the widths that the example does not build.
+    pub struct Widths;
+    rms_norm = rms_norm::rms_norm<E = f32, N = 1, T = 32>;
+    rms_norm = rms_norm::rms_norm<E = f16, N = 1, T = 32>;
+    rms_norm = rms_norm::rms_norm<E = bf16, N = 1, T = 32>;
+    rms_norm = rms_norm::rms_norm<E = f32, N = 31, T = 32>;
+    rms_norm = rms_norm::rms_norm<E = f16, N = 31, T = 32>;
+    rms_norm = rms_norm::rms_norm<E = bf16, N = 31, T = 32>;
+    rms_norm = rms_norm::rms_norm<E = f32, N = 129, T = 64>;
+    rms_norm = rms_norm::rms_norm<E = f16, N = 129, T = 64>;
+    rms_norm = rms_norm::rms_norm<E = bf16, N = 129, T = 64>;
+    rms_norm = rms_norm::rms_norm<E = f32, N = 576, T = 96>;
+    rms_norm = rms_norm::rms_norm<E = f16, N = 576, T = 96>;
+    rms_norm = rms_norm::rms_norm<E = bf16, N = 576, T = 96>;
+    rms_norm = rms_norm::rms_norm<E = f32, N = 1024, T = 128>;
+    rms_norm = rms_norm::rms_norm<E = f16, N = 1024, T = 128>;
+    rms_norm = rms_norm::rms_norm<E = bf16, N = 1024, T = 128>;
+    rms_norm = rms_norm::rms_norm<E = f32, N = 4096, T = 256>;
+    rms_norm = rms_norm::rms_norm<E = f16, N = 4096, T = 256>;
+    rms_norm = rms_norm::rms_norm<E = bf16, N = 4096, T = 256>;
+}
