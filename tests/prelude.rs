@@ -26,7 +26,7 @@ fn home(receiver: Receiver) -> &'static [(&'static str, &'static str)] {
         Receiver::Layout | Receiver::LayoutType => &[("layout.rs", "impl Layout")],
         Receiver::Swizzle | Receiver::SwizzleType => &[("layout.rs", "impl Swizzle")],
         // Rust's own methods of numbers, or `ScalarOps`: the shadow of the corpus uses each.
-        Receiver::Scalar | Receiver::ScalarType => &[],
+        Receiver::Scalar | Receiver::ScalarType | Receiver::Array | Receiver::Range => &[],
     }
 }
 

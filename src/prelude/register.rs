@@ -111,7 +111,7 @@ impl<E: Element> Register<E> {
         let _ = (shape, at);
         device_only()
     }
-    /// Sum of each row, in the element's own type; sum 16-bit types after `.cast::<f32>()`.
+    /// Sum of each row; 16-bit floats accumulate in f32 and are rounded once.
     #[must_use]
     pub fn row_sum(&self) -> Register<E> {
         device_only()
@@ -159,6 +159,36 @@ impl<E: Element> Register<E> {
     /// Least of each column.
     #[must_use]
     pub fn col_min(&self) -> Register<E> {
+        device_only()
+    }
+    /// Greatest of each column; NaN if the column has one.
+    #[must_use]
+    pub fn col_max_propagate_nan(&self) -> Register<E> {
+        device_only()
+    }
+    /// Least of each column; NaN if the column has one.
+    #[must_use]
+    pub fn col_min_propagate_nan(&self) -> Register<E> {
+        device_only()
+    }
+    /// Where the greatest of each column lies.
+    #[must_use]
+    pub fn col_argmax(&self) -> Register<u32> {
+        device_only()
+    }
+    /// Where the least of each column lies.
+    #[must_use]
+    pub fn col_argmin(&self) -> Register<u32> {
+        device_only()
+    }
+    /// Greatest of a vector; NaN if it has one.
+    #[must_use]
+    pub fn max_propagate_nan(&self) -> E {
+        device_only()
+    }
+    /// Least of a vector; NaN if it has one.
+    #[must_use]
+    pub fn min_propagate_nan(&self) -> E {
         device_only()
     }
     /// Sum of a vector, known to all threads.

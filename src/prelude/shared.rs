@@ -101,6 +101,84 @@ impl<E: Element> Shared<E> {
         let _ = (index, value, order, scope);
         device_only()
     }
+    /// As on a global tensor; gives the old value.
+    pub fn atom_min<const K: usize>(
+        &self,
+        index: [usize; K],
+        value: E,
+        order: Order,
+        scope: Scope,
+    ) -> E {
+        let _ = (index, value, order, scope);
+        device_only()
+    }
+    /// As on a global tensor; gives the old value.
+    pub fn atom_max<const K: usize>(
+        &self,
+        index: [usize; K],
+        value: E,
+        order: Order,
+        scope: Scope,
+    ) -> E {
+        let _ = (index, value, order, scope);
+        device_only()
+    }
+    /// As on a global tensor; gives the old value.
+    pub fn atom_and<const K: usize>(
+        &self,
+        index: [usize; K],
+        value: E,
+        order: Order,
+        scope: Scope,
+    ) -> E {
+        let _ = (index, value, order, scope);
+        device_only()
+    }
+    /// As on a global tensor; gives the old value.
+    pub fn atom_or<const K: usize>(
+        &self,
+        index: [usize; K],
+        value: E,
+        order: Order,
+        scope: Scope,
+    ) -> E {
+        let _ = (index, value, order, scope);
+        device_only()
+    }
+    /// As on a global tensor; gives the old value.
+    pub fn atom_xor<const K: usize>(
+        &self,
+        index: [usize; K],
+        value: E,
+        order: Order,
+        scope: Scope,
+    ) -> E {
+        let _ = (index, value, order, scope);
+        device_only()
+    }
+    /// As on a global tensor; gives the old value.
+    pub fn atom_exchange<const K: usize>(
+        &self,
+        index: [usize; K],
+        value: E,
+        order: Order,
+        scope: Scope,
+    ) -> E {
+        let _ = (index, value, order, scope);
+        device_only()
+    }
+    /// Replaces if the bits are as expected; gives the old value.
+    pub fn atom_compare_exchange<const K: usize>(
+        &self,
+        index: [usize; K],
+        expected: E,
+        new: E,
+        order: Order,
+        scope: Scope,
+    ) -> E {
+        let _ = (index, expected, new, order, scope);
+        device_only()
+    }
     /// Adds, without a result.
     pub fn red_add<const K: usize>(&self, index: [usize; K], value: E, order: Order, scope: Scope) {
         let _ = (index, value, order, scope);
