@@ -6,7 +6,7 @@ use crate::diag::Sink;
 use crate::dtype::DType;
 use crate::report::Report;
 use crate::target::Target;
-use crate::{budget, check, ir, lower, schedule, simplify};
+use crate::{budget, check, hazard, ir, lower, schedule, simplify};
 
 /// A value of a kernel's parameter in one instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -84,6 +84,7 @@ pub fn emit(
     dump("ir", &title, &ir::print(&kernel));
     let plan = schedule::run(&mut kernel, &mut report);
     dump("schedule", &title, &ir::print(&kernel));
+    hazard::run(&kernel, sink, &mut report);
     let mut lowered = lower::run(&kernel, &plan, places, sink);
     dump("lower", &title, &lowered.module.to_string());
     let mut passes = Vec::new();

@@ -16,6 +16,7 @@ pub mod check;
 pub mod compile;
 pub mod diag;
 pub mod dtype;
+pub mod hazard;
 pub mod ir;
 pub mod isa;
 pub mod lower;

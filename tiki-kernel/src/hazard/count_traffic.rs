@@ -1,0 +1,293 @@
+//! Wavefronts of shared accesses and sectors of global ones, by enumeration of the lanes of each warp.
+//!
+//! A shared access of 16 bytes a lane is served eight lanes at a time, of 8 bytes sixteen, else all 32;
+//! each part takes as many wavefronts as the fullest bank has different words. A global access touches
+//! 32-byte sectors; where a row's pitch is a run-time value, rows are taken to begin at sectors.
+
+use crate::artifact::ParamKind;
+use crate::ast::Span;
+use crate::diag::{Diag, Sink, codes};
+use crate::ir::visit::each;
+use crate::ir::{Access, Deny, GlobalView, Kernel, Op, SharedView, StmtKind, TensorType, Value};
+use crate::report::Report;
+use crate::schedule::narrow_global::contiguous_axis;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Bytes of a bank, of a sector; banks.
+const WORD: i64 = 4;
+const SECTOR: i64 = 32;
+const BANKS: i64 = 32;
+
+/// A count and the least it could be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Cost {
+    /// As it is.
+    pub taken: u32,
+    /// As it must be.
+    pub least: u32,
+}
+
+/// Counts every access.
+pub fn run(kernel: &Kernel, sink: &mut Sink, report: &mut Report) {
+    each(&kernel.body, &mut |stmt| match &stmt.kind {
+        StmtKind::Let(v, Op::LoadShared { view, vector }) => {
+            shared(kernel, view, *v, *vector, "load", stmt.span, sink, report);
+        }
+        StmtKind::StoreShared {
+            view,
+            value,
+            vector,
+        } => {
+            shared(
+                kernel, view, *value, *vector, "store", stmt.span, sink, report,
+            );
+        }
+        StmtKind::Let(v, Op::Load { view, access, .. }) => {
+            global(kernel, view, *v, access, "load", stmt.span, sink, report);
+        }
+        StmtKind::Store {
+            view,
+            value,
+            access,
+        } => {
+            global(
+                kernel, view, *value, access, "store", stmt.span, sink, report,
+            );
+        }
+        _ => {}
+    });
+}
+
+/// Wavefronts of one access of a warp: byte address of each lane that takes part.
+#[must_use]
+pub fn wavefronts(lanes: &[Option<i64>], bytes: i64) -> Cost {
+    let part = match bytes {
+        16 => 8,
+        8 => 16,
+        _ => 32,
+    };
+    let mut cost = Cost::default();
+    for lanes in lanes.chunks(part) {
+        let mut banks: BTreeMap<i64, BTreeSet<i64>> = BTreeMap::new();
+        for at in lanes.iter().flatten() {
+            for word in at / WORD..=(at + bytes - 1) / WORD {
+                banks
+                    .entry(word.rem_euclid(BANKS))
+                    .or_default()
+                    .insert(word);
+            }
+        }
+        let words: usize = banks.values().map(BTreeSet::len).sum();
+        cost.taken += banks.values().map(BTreeSet::len).max().unwrap_or(0) as u32;
+        cost.least += words.div_ceil(BANKS as usize) as u32;
+    }
+    cost
+}
+
+/// The most expensive warp and instruction of a tile's access.
+fn worst(t: &TensorType, n: usize, cost: impl Fn(&[Option<usize>], usize) -> Cost) -> Cost {
+    let rank = t.shape.len();
+    let threads = t.dist.thread_count() as usize;
+    let mut worst = Cost::default();
+    for first in (0..threads).step_by(32) {
+        for v in (0..t.dist.len()).step_by(n) {
+            let lanes: Vec<Option<usize>> = (first..(first + 32).min(threads))
+                .map(|thread| {
+                    let at = t.dist.coordinate(thread, v, rank);
+                    at.iter()
+                        .zip(&t.shape)
+                        .all(|(c, s)| c < s)
+                        .then_some(thread)
+                })
+                .collect();
+            let c = cost(&lanes, v);
+            if c.taken.saturating_sub(c.least) > worst.taken.saturating_sub(worst.least)
+                || worst.taken == 0
+            {
+                worst = c;
+            }
+        }
+    }
+    worst
+}
+
+#[allow(clippy::too_many_arguments)]
+fn shared(
+    kernel: &Kernel,
+    view: &SharedView,
+    value: Value,
+    vector: u32,
+    verb: &str,
+    span: Span,
+    sink: &mut Sink,
+    report: &mut Report,
+) {
+    let Some(t) = kernel.values[value.0 as usize].ty.tensor() else {
+        return;
+    };
+    let bytes = i64::from(t.dtype.bytes());
+    let rank = t.shape.len();
+    let writes = verb == "store";
+    let cost = worst(t, vector.max(1) as usize, |lanes, v| {
+        let at: Vec<Option<i64>> = lanes
+            .iter()
+            .map(|thread| {
+                let thread = (*thread)?;
+                if writes && !super::track_shared::first_holder(&t.dist, thread as u32) {
+                    return None;
+                }
+                let linear = view.linear(&t.dist.coordinate(thread, v, rank));
+                Some(view.swizzle.map_or(linear, |x| x.apply(linear)) * bytes)
+            })
+            .collect();
+        wavefronts(&at, bytes * i64::from(vector.max(1)))
+    });
+    let name = &kernel.shared[view.alloc].name;
+    let text = format!(
+        "{verb}: {} wavefronts an access, {} at least",
+        cost.taken, cost.least
+    );
+    report
+        .add("bank conflicts", span, name, text)
+        .number("wavefronts", cost.taken.into())
+        .number("least", cost.least.into());
+    if cost.taken > cost.least && kernel.deny.contains(&Deny::BankConflicts) {
+        sink.push(
+            Diag::error(
+                codes::BANK_CONFLICTS,
+                span,
+                format!(
+                    "the {verb} of `{name}` takes {} wavefronts where {} would do",
+                    cost.taken, cost.least
+                ),
+            )
+            .note(format!(
+                "{vector} elements of {bytes} bytes a lane; the map is {}",
+                t.dist
+            )),
+        );
+    }
+}
+
+#[allow(clippy::too_many_arguments)]
+fn global(
+    kernel: &Kernel,
+    view: &GlobalView,
+    value: Value,
+    access: &Access,
+    verb: &str,
+    span: Span,
+    sink: &mut Sink,
+    report: &mut Report,
+) {
+    let Some(t) = kernel.values[value.0 as usize].ty.tensor() else {
+        return;
+    };
+    let bytes = i64::from(t.dtype.bytes());
+    let rank = t.shape.len();
+    let along = contiguous_axis(kernel, view);
+    let n = access.vector.max(1);
+    let writes = verb == "store";
+    let cost = worst(t, n as usize, |lanes, v| {
+        let mut sectors = BTreeSet::new();
+        let mut cells = BTreeSet::new();
+        for thread in lanes.iter().flatten() {
+            if writes && !super::track_shared::first_holder(&t.dist, *thread as u32) {
+                continue;
+            }
+            let mut at = t.dist.coordinate(*thread, v, rank);
+            let within = along.map_or(0, |a| std::mem::take(&mut at[a]));
+            let (row, within) = match fixed_row(kernel, view, &at) {
+                Some(row) => (Vec::new(), (row + i64::from(within)) * bytes),
+                None => (at, i64::from(within) * bytes),
+            };
+            for byte in (within..within + bytes * i64::from(n)).step_by(bytes as usize) {
+                sectors.insert((row.clone(), byte / SECTOR));
+                cells.insert((row.clone(), byte));
+            }
+        }
+        Cost {
+            taken: sectors.len() as u32,
+            least: (cells.len() as u32 * bytes as u32).div_ceil(SECTOR as u32),
+        }
+    });
+    let name = &kernel.params[view.param].name;
+    report
+        .add(
+            "sectors",
+            span,
+            name,
+            format!(
+                "{verb}: {} sectors a warp's access, {} at least",
+                cost.taken, cost.least
+            ),
+        )
+        .number("sectors", cost.taken.into())
+        .number("least", cost.least.into());
+    if cost.taken > cost.least && kernel.deny.contains(&Deny::Uncoalesced) {
+        sink.push(
+            Diag::error(
+                codes::UNCOALESCED,
+                span,
+                format!(
+                    "a warp's {verb} of `{name}` touches {} sectors where {} would do",
+                    cost.taken, cost.least
+                ),
+            )
+            .note(format!(
+                "{n} elements of {bytes} bytes a lane; the map is {}",
+                t.dist
+            )),
+        );
+    }
+}
+
+/// Elements from the tile's first to this row's, if facts fix the pitch.
+fn fixed_row(kernel: &Kernel, view: &GlobalView, at: &[u32]) -> Option<i64> {
+    let p = &kernel.params[view.param];
+    let ParamKind::Tensor { rank, strided, .. } = p.kind else {
+        return None;
+    };
+    let mut sum = 0;
+    for (axis, c) in view.axes.iter().zip(at) {
+        let pitch: Option<i64> = (axis.axis + 1..rank as usize)
+            .map(|a| p.extents.get(a).copied().flatten().map(i64::from))
+            .product();
+        match pitch {
+            _ if *c == 0 => {}
+            Some(n) if !strided => sum += i64::from(*c) * n,
+            _ => return None,
+        }
+    }
+    Some(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lanes_in_one_bank_take_a_wavefront_each() {
+        let lanes = |f: &dyn Fn(i64) -> i64| (0..32).map(|l| Some(f(l))).collect::<Vec<_>>();
+        assert_eq!(
+            wavefronts(&lanes(&|l| 4 * l), 4),
+            Cost { taken: 1, least: 1 }
+        );
+        assert_eq!(
+            wavefronts(&lanes(&|l| 128 * l), 4),
+            Cost {
+                taken: 32,
+                least: 1
+            }
+        );
+        assert_eq!(
+            wavefronts(&lanes(&|l| 16 * l), 16),
+            Cost { taken: 4, least: 4 }
+        );
+        assert_eq!(wavefronts(&lanes(&|_| 64), 4), Cost { taken: 1, least: 1 });
+        assert_eq!(
+            wavefronts(&lanes(&|l| 2 * l), 2),
+            Cost { taken: 1, least: 1 }
+        );
+    }
+}

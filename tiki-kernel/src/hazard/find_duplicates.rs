@@ -1,0 +1,188 @@
+//! Elements of global memory that several threads write.
+//!
+//! Within a block this is decided by enumeration of a tile's map, and of the coordinates of single
+//! elements where they can be followed. Between blocks it is proven where each block's tile begins a
+//! whole tile after its neighbour's along some axis.
+
+use super::Unproven;
+use super::evaluate::{Evaluator, Symbol};
+use super::track_shared::first_holder;
+use crate::ast::Span;
+use crate::diag::{Diag, Sink, codes};
+use crate::ir::{Block, GlobalView, Kernel, MemoryOrder, StmtKind, Uniform, Value};
+use std::collections::HashMap;
+
+/// Checks every plain global store.
+pub fn run(kernel: &Kernel, sink: &mut Sink, unproven: &mut Unproven) {
+    let mut walk = Walk {
+        kernel,
+        sink,
+        unproven,
+        eval: Evaluator::new(kernel),
+    };
+    let all = vec![true; kernel.threads as usize];
+    walk.block(&kernel.body, &all, true);
+}
+
+struct Walk<'a, 'b> {
+    kernel: &'a Kernel,
+    sink: &'b mut Sink,
+    unproven: &'b mut Unproven,
+    eval: Evaluator<'a>,
+}
+
+impl<'a> Walk<'a, '_> {
+    fn block(&mut self, stmts: &'a Block, here: &[bool], exact: bool) {
+        for stmt in stmts {
+            match &stmt.kind {
+                StmtKind::Store { view, value, .. } => {
+                    self.tile(view, *value, stmt.span);
+                    self.blocks(view, stmt.span);
+                }
+                StmtKind::StoreElement { view, value, order }
+                    if order.order == MemoryOrder::Weak =>
+                {
+                    self.element(view, *value, stmt.span, here, exact);
+                    self.blocks(view, stmt.span);
+                }
+                StmtKind::If {
+                    cond,
+                    then,
+                    otherwise,
+                } => {
+                    let table = self.eval.value(*cond).filter(|s| s.known());
+                    let same = self.kernel.values[cond.0 as usize].uniform == Uniform::Block;
+                    let exact = exact && (same || table.is_some());
+                    for (side, wanted) in [(then, true), (otherwise, false)] {
+                        let on: Vec<bool> = match &table {
+                            Some(s) => here
+                                .iter()
+                                .zip(&s.table)
+                                .map(|(h, c)| *h && (*c != 0) == wanted)
+                                .collect(),
+                            None => here.to_vec(),
+                        };
+                        self.block(side, &on, exact);
+                    }
+                }
+                kind => {
+                    for inner in crate::ir::visit::blocks(kind) {
+                        self.block(inner, here, exact);
+                    }
+                }
+            }
+        }
+    }
+
+    fn tile(&mut self, view: &GlobalView, value: Value, span: Span) {
+        let Some(t) = self.kernel.values[value.0 as usize].ty.tensor() else {
+            return;
+        };
+        let rank = t.shape.len();
+        let mut owner: HashMap<Vec<u32>, u32> = HashMap::new();
+        for thread in (0..t.dist.thread_count()).filter(|i| first_holder(&t.dist, *i)) {
+            for v in 0..t.dist.len() {
+                let at = t.dist.coordinate(thread as usize, v, rank);
+                if at.iter().zip(&t.shape).any(|(c, s)| c >= s) {
+                    continue;
+                }
+                if let Some(other) = owner.insert(at.clone(), thread) {
+                    let name = &self.kernel.params[view.param].name;
+                    self.sink.push(
+                        Diag::error(codes::DUPLICATE_WRITE, span, format!("threads {other} and {thread} both write element {at:?} of the tile of `{name}`"))
+                            .note(format!("the value's map is {}", t.dist)),
+                    );
+                    return;
+                }
+            }
+        }
+    }
+
+    fn element(&mut self, view: &GlobalView, value: Value, span: Span, here: &[bool], exact: bool) {
+        let name = self.kernel.params[view.param].name.clone();
+        let values: Vec<Value> = view
+            .fixed
+            .iter()
+            .map(|f| f.1)
+            .chain(view.axes.iter().map(|a| a.origin))
+            .collect();
+        let sums: Option<Vec<_>> = values.iter().map(|v| self.eval.value(*v)).collect();
+        let Some(sums) = sums else {
+            self.unproven.add(
+                span,
+                format!("whether two threads write one element of `{name}` here"),
+            );
+            return;
+        };
+        let mut owner: HashMap<Vec<i64>, usize> = HashMap::new();
+        for thread in (0..here.len()).filter(|t| here[*t]) {
+            let at: Vec<i64> = sums.iter().map(|s| s.table[thread]).collect();
+            if let Some(other) = owner.insert(at, thread) {
+                if self.kernel.values[value.0 as usize].uniform == Uniform::Block {
+                    return;
+                }
+                if exact {
+                    self.sink.push(
+                        Diag::error(
+                            codes::DUPLICATE_WRITE,
+                            span,
+                            format!(
+                                "threads {other} and {thread} both write one element of `{name}`"
+                            ),
+                        )
+                        .help("let one thread write it: `if thread_idx() == 0 { .. }`"),
+                    );
+                } else {
+                    self.unproven.add(
+                        span,
+                        format!("whether two threads write one element of `{name}` here"),
+                    );
+                }
+                return;
+            }
+        }
+    }
+
+    /// Whether blocks write different elements.
+    fn blocks(&mut self, view: &GlobalView, span: Span) {
+        let mut apart = [false; 3];
+        let mut followed = true;
+        let axes = view
+            .fixed
+            .iter()
+            .map(|f| (f.1, 1))
+            .chain(view.axes.iter().map(|a| (a.origin, a.extent)));
+        for (origin, extent) in axes {
+            let Some(sum) = self.eval.value(origin) else {
+                followed = false;
+                continue;
+            };
+            let blocks: Vec<(u8, i64)> = sum
+                .symbols
+                .iter()
+                .filter_map(|(s, n)| {
+                    if let Symbol::Block(d) = s {
+                        Some((*d, *n))
+                    } else {
+                        None
+                    }
+                })
+                .collect();
+            followed &= blocks.len() == sum.symbols.len();
+            if let [(d, n)] = blocks[..]
+                && n.unsigned_abs() >= u64::from(extent)
+            {
+                apart[d as usize % 3] = true;
+            }
+        }
+        let name = &self.kernel.params[view.param].name;
+        if !followed {
+            self.unproven.add(
+                span,
+                format!("whether two blocks write one element of `{name}` here"),
+            );
+        } else if !apart[0] {
+            self.unproven.add(span, format!("whether two blocks write one element of `{name}` here: they do if the grid has several along x"));
+        }
+    }
+}
