@@ -1,6 +1,7 @@
 //! The gate of a transformer's feed-forward layer: `out = silu(gate) * up`, `silu(x) = x / (1 + exp(-x))`.
 //!
-//! Computed in f32, rounded once. `silu(-inf)` is NaN by the formula and 0 here, its limit.
+//! Computed in f32, rounded once; from `exp(-|x|)`, which cannot overflow. `silu(-inf)` is NaN by the
+//! formula and 0 here, its limit.
 //!
 //! `cargo run --release --example silu -- [FILE]` reads `gate` and `up` of a safetensors file.
 
@@ -15,10 +16,16 @@ pub fn silu_mul<E: Element>(gate: &Global<E, 1>, up: &Global<E, 1>, out: &mut Gl
     let g = gate.tile([1024], at).load(map).cast::<f32>();
     let u = up.tile([1024], at).load(map).cast::<f32>();
     let y = g.zip(&u, |g, u| {
+        let e = exp(-abs(g));
+        let sigmoid = if g < 0.0 {
+            e / (1.0 + e)
+        } else {
+            1.0 / (1.0 + e)
+        };
         let silu = if g == f32::NEG_INFINITY {
             0.0
         } else {
-            g / (1.0 + exp(-g))
+            g * sigmoid
         };
         silu * u
     });

@@ -21,12 +21,14 @@
 //! 6. Shared memory is written and read through [`SharedView`]s; statements take effect in order within
 //!    a thread, and between threads only across a [`StmtKind::Barrier`].
 
+pub mod asynchronous;
 pub mod build;
 pub mod dist;
 mod print;
 pub mod reduction;
 pub mod visit;
 
+pub use asynchronous::{Async, Mma, MmaKind, Operand, TensorCopy, TensorCopyKind, Transaction};
 pub use dist::{Dist, Mode};
 pub use print::print;
 
@@ -307,6 +309,8 @@ pub enum StmtKind {
     Fence(Order),
     /// Stops the whole launch with an error.
     Trap,
+    /// An asynchronous copy, a tensor-core product, a transaction barrier.
+    Async(Async),
 }
 
 /// A barrier.
@@ -616,6 +620,14 @@ pub enum Op {
     Reduce(Reduce),
     /// One of the thread's own values of a tensor, by its place.
     Raw(Value, u32),
+    /// True for one and the same thread among those from `first` to `first + count` (warps of the block,
+    /// in threads), all of which are here.
+    Elect {
+        /// First thread of the role.
+        first: u32,
+        /// Threads of the role.
+        count: u32,
+    },
 }
 
 /// An elementwise computation: for every element the thread holds, the region is evaluated with the
@@ -706,6 +718,8 @@ pub enum Special {
     Thread,
     Lane,
     Warp,
+    /// The group of four warps.
+    Warpgroup,
     /// Along x, y, z.
     Block(u8),
     /// Blocks along x, y, z.

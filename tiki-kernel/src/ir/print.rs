@@ -1,8 +1,8 @@
 //! The typed program as text: one statement a line, for people, goldens and cache keys.
 
 use super::{
-    Barrier, Block, Const, GlobalView, Kernel, Map, Op, Order, Place, Reduce, SharedView, Stmt,
-    StmtKind, Type, Value, Var,
+    Async, Barrier, Block, Const, GlobalView, Kernel, Map, Op, Operand, Order, Place, Reduce,
+    SharedView, Stmt, StmtKind, Transaction, Type, Value, Var,
 };
 use std::fmt::Write;
 
@@ -103,6 +103,10 @@ impl Printer<'_> {
                 self.line(&format!("}} {} {{", name(k, *cond)));
                 self.block(body);
                 self.line("}");
+            }
+            StmtKind::Async(a) => {
+                let text = asynchronous(k, a);
+                self.line(&text);
             }
             StmtKind::Break(level) => self.line(&format!("break {level}")),
             StmtKind::Continue(level) => self.line(&format!("continue {level}")),
@@ -230,6 +234,7 @@ impl Printer<'_> {
             }
             Op::LoadShared { view, vector } => format!("load {} vector {vector}", shared(k, view)),
             Op::Splat(a) => format!("splat {}", n(a)),
+            Op::Elect { first, count } => format!("elect of {first}+{count}"),
             Op::Raw(a, i) => format!("raw {}[{i}]", n(a)),
             Op::Map(_) | Op::Reduce(_) => unreachable!("printed above"),
         };
@@ -315,6 +320,49 @@ fn place(kernel: &Kernel, place: &Place) -> String {
     match place {
         Place::Global(view) => global(kernel, view),
         Place::Shared(view) => shared(kernel, view),
+    }
+}
+
+fn asynchronous(k: &Kernel, a: &Async) -> String {
+    match a {
+        Async::CopyTile {
+            view,
+            into,
+            dist,
+            vector,
+            cache,
+        } => {
+            let (from, to) = (global(k, view), shared(k, into));
+            format!("copy {to} <- {from} {dist} vector {vector} {cache:?}")
+        }
+        Async::TensorCopy(copy) => {
+            let (far, near) = (global(k, &copy.view), shared(k, &copy.shared));
+            let mut text = format!("tensor {:?} {far} {near}", copy.kind);
+            if let Some(barrier) = &copy.barrier {
+                let _ = write!(text, " at {}", shared(k, barrier));
+            }
+            if let Some(mask) = copy.multicast {
+                let _ = write!(text, " to {}", name(k, mask));
+            }
+            format!("{text} {:?}", copy.cache)
+        }
+        Async::Mma(mma) => {
+            let a = match &mma.a {
+                Operand::Shared(view) => shared(k, view),
+                Operand::Register(value) => name(k, *value),
+            };
+            let (acc, b) = (var(k, mma.acc), shared(k, &mma.b));
+            format!("{acc} += {a} @ {b}.T warps {:?} {:?}", mma.warps, mma.kind)
+        }
+        Async::Transaction { barrier, op } => {
+            let op = match op {
+                Transaction::Wait(v) => format!("wait {}", name(k, *v)),
+                Transaction::ArriveAt(v) => format!("arrive at {}", name(k, *v)),
+                op => format!("{op:?}"),
+            };
+            format!("transaction {} {op}", shared(k, barrier))
+        }
+        a => format!("{a:?}"),
     }
 }
 

@@ -1,6 +1,8 @@
 //! Walks over the typed program: what a statement and an operation read.
 
-use super::{Block, Op, Place, Region, SharedView, Stmt, StmtKind, Value};
+use super::{
+    Async, Block, Op, Operand, Place, Region, SharedView, Stmt, StmtKind, Transaction, Value,
+};
 
 /// The values an operation reads, in order; of a region, those from outside it come too.
 #[must_use]
@@ -8,7 +10,7 @@ pub fn operands(op: &Op) -> Vec<Value> {
     let mut out = Vec::new();
     match op {
         Op::Const(_) | Op::Param(_) | Op::Extent(..) | Op::Stride(..) | Op::Get(_) => {}
-        Op::Special(_) => {}
+        Op::Special(_) | Op::Elect { .. } => {}
         Op::Unary(_, a) | Op::Cast(a, _) | Op::Bits(a) | Op::Vote(_, a) => out.push(*a),
         Op::Match(a) | Op::Redux(_, a) | Op::Splat(a) | Op::Raw(a, _) => out.push(*a),
         Op::Binary(_, a, b) | Op::Compare(_, a, b) => out.extend([*a, *b]),
@@ -60,6 +62,7 @@ pub fn reads(stmt: &StmtKind) -> Vec<Value> {
             place_operands(place, &mut out);
             out.push(*value);
         }
+        StmtKind::Async(a) => async_operands(a, &mut out),
         StmtKind::Break(_)
         | StmtKind::Continue(_)
         | StmtKind::Return
@@ -124,6 +127,49 @@ pub fn captures(region: &Region) -> Vec<Value> {
     read.push(region.result);
     read.retain(|v| !own.contains(v));
     read
+}
+
+fn async_operands(a: &Async, out: &mut Vec<Value>) {
+    match a {
+        Async::CopyTile { view, into, .. } => {
+            global_operands(view, out);
+            shared_operands(into, out);
+        }
+        Async::TensorCopy(copy) => {
+            global_operands(&copy.view, out);
+            shared_operands(&copy.shared, out);
+            copy.barrier.iter().for_each(|b| shared_operands(b, out));
+            out.extend(copy.multicast);
+        }
+        Async::Mma(mma) => {
+            match &mma.a {
+                Operand::Shared(view) => shared_operands(view, out),
+                Operand::Register(value) => out.push(*value),
+            }
+            shared_operands(&mma.b, out);
+        }
+        Async::Transaction { barrier, op } => {
+            shared_operands(barrier, out);
+            match op {
+                Transaction::Wait(v) | Transaction::ArriveAt(v) => out.push(*v),
+                Transaction::Init(_)
+                | Transaction::Arrive
+                | Transaction::ArriveExpect(_)
+                | Transaction::Expect(_) => {}
+            }
+        }
+        Async::CommitCopies
+        | Async::WaitCopies(_)
+        | Async::CommitStores
+        | Async::WaitStores { .. }
+        | Async::FenceAsync
+        | Async::WaitProducts(_)
+        | Async::FenceBarriers
+        | Async::SetRegisters { .. }
+        | Async::ClusterBarrier
+        | Async::DependentLaunch
+        | Async::DependentWait => {}
+    }
 }
 
 fn place_operands(place: &Place, out: &mut Vec<Value>) {

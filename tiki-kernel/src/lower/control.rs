@@ -56,6 +56,7 @@ impl<'a> Lower<'a> {
                     }
                 }
             }
+            StmtKind::Async(a) => self.asynchronous(a),
             StmtKind::Set(var, v) => {
                 let regs = self.variable(*var);
                 match &self.kernel.values[v.0 as usize].ty {
@@ -340,6 +341,7 @@ impl<'a> Lower<'a> {
                 .unwrap_or_else(|| Operand::int(0)),
             Op::LoadElement { place, order } => self.load_element(place, order),
             Op::Raw(a, i) => self.whole(*a, *i as usize),
+            Op::Elect { first, count } => self.elect(*first, *count),
             Op::Load { .. } | Op::LoadShared { .. } | Op::Splat(_) | Op::Map(_) | Op::Reduce(_) => {
                 unreachable!("bug: {op:?} gives a register tensor")
             }
@@ -351,6 +353,7 @@ impl<'a> Lower<'a> {
             Special::Thread => self.thread(),
             Special::Lane => self.digit(1, 32),
             Special::Warp => self.digit(32, self.kernel.threads.div_ceil(32)),
+            Special::Warpgroup => self.warpgroup(),
             Special::Block(axis) => self.special(isa::Special::ctaid(axis.into())),
             Special::Grid(axis) => self.special(isa::Special::nctaid(axis.into())),
             Special::ActiveMask => self.def(Ty::B32, isa::activemask(), []),

@@ -12,6 +12,7 @@
 //! The text this gives is plain and repeats itself; [`crate::simplify`] removes the repetitions.
 
 mod address;
+mod asynchronous;
 mod control;
 mod convert;
 mod emit;
