@@ -17,6 +17,9 @@ mod inline;
 pub mod laws;
 mod layout;
 mod partition;
+pub mod picture;
+#[cfg(feature = "plot")]
+pub mod plot;
 mod swizzle;
 pub mod sym;
 mod text;
