@@ -137,7 +137,7 @@ fn world(u: &mut Unstructured) -> Result<World> {
 /// Witness: the assignment from which the facts were drawn.
 #[test]
 fn answers_hold_at_the_values_behind_the_facts() {
-    let mut decided = 0u32;
+    let (mut decided, mut asked) = (0u32, 0u32);
     arbtest(|u| {
         let w = world(u)?;
         for _ in 0..3 {
@@ -159,15 +159,17 @@ fn answers_hold_at_the_values_behind_the_facts() {
                 w.values
             );
             decided += u32::from(answer != Answer::Open);
+            asked += 1;
         }
         Ok(())
     })
     .budget_ms(2_000)
     .size_min(64)
     .size_max(512);
+    // A share, not a count: how many cases fit the time depends on the machine.
     assert!(
-        decided > 200,
-        "only {decided} questions were decided: the test shows nothing"
+        decided * 4 > asked,
+        "only {decided} of {asked} questions were decided: the test shows little"
     );
 }
 
