@@ -620,14 +620,9 @@ pub enum Op {
     Reduce(Reduce),
     /// One of the thread's own values of a tensor, by its place.
     Raw(Value, u32),
-    /// True for one and the same thread among those from `first` to `first + count` (warps of the block,
-    /// in threads), all of which are here.
-    Elect {
-        /// First thread of the role.
-        first: u32,
-        /// Threads of the role.
-        count: u32,
-    },
+    /// True for one and the same lane of the warp, all of whose lanes are here. (A role of several warps
+    /// tests the warp's number besides.)
+    Elect,
 }
 
 /// An elementwise computation: for every element the thread holds, the region is evaluated with the

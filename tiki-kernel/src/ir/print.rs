@@ -234,7 +234,7 @@ impl Printer<'_> {
             }
             Op::LoadShared { view, vector } => format!("load {} vector {vector}", shared(k, view)),
             Op::Splat(a) => format!("splat {}", n(a)),
-            Op::Elect { first, count } => format!("elect of {first}+{count}"),
+            Op::Elect => "elect".into(),
             Op::Raw(a, i) => format!("raw {}[{i}]", n(a)),
             Op::Map(_) | Op::Reduce(_) => unreachable!("printed above"),
         };

@@ -10,7 +10,7 @@ pub fn operands(op: &Op) -> Vec<Value> {
     let mut out = Vec::new();
     match op {
         Op::Const(_) | Op::Param(_) | Op::Extent(..) | Op::Stride(..) | Op::Get(_) => {}
-        Op::Special(_) | Op::Elect { .. } => {}
+        Op::Special(_) | Op::Elect => {}
         Op::Unary(_, a) | Op::Cast(a, _) | Op::Bits(a) | Op::Vote(_, a) => out.push(*a),
         Op::Match(a) | Op::Redux(_, a) | Op::Splat(a) | Op::Raw(a, _) => out.push(*a),
         Op::Binary(_, a, b) | Op::Compare(_, a, b) => out.extend([*a, *b]),

@@ -13,7 +13,7 @@ impl<'a> Lower<'a> {
         unreachable!("bug: warpgroups have no lowering yet")
     }
 
-    pub(super) fn elect(&mut self, first: u32, count: u32) -> Operand {
-        unreachable!("bug: no lowering yet for an election among {count} from {first}")
+    pub(super) fn elect(&mut self) -> Operand {
+        unreachable!("bug: no lowering yet for an election")
     }
 }

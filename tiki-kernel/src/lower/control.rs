@@ -341,7 +341,7 @@ impl<'a> Lower<'a> {
                 .unwrap_or_else(|| Operand::int(0)),
             Op::LoadElement { place, order } => self.load_element(place, order),
             Op::Raw(a, i) => self.whole(*a, *i as usize),
-            Op::Elect { first, count } => self.elect(*first, *count),
+            Op::Elect => self.elect(),
             Op::Load { .. } | Op::LoadShared { .. } | Op::Splat(_) | Op::Map(_) | Op::Reduce(_) => {
                 unreachable!("bug: {op:?} gives a register tensor")
             }
