@@ -277,6 +277,15 @@ impl<'a> Check<'a> {
             .push(self);
             return None;
         };
+        if let ExprKind::Lit(Lit::Str(text)) = &value.kind {
+            self.error(
+                codes::BAD_OPTION,
+                value.span,
+                format!("`{}` takes {}, not the text \"{text}\"", row.name, row.takes),
+            )
+            .push(self);
+            return None;
+        }
         let (_, val) = self.collect(|c| c.eval(value));
         match val {
             Val::Int(i, n) if n == Num::Lit || n == Num::Usize => {
