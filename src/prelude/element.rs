@@ -9,12 +9,13 @@ use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Rem, Sub, Su
     message = "`{Self}` is no element type of a tensor",
     note = "element types are f32, f16, bf16, f64, i8 to i64, u8 to u64 and bool"
 )]
-pub trait Element: tiki_launch::Element + PartialEq + PartialOrd {
+pub trait Element: tiki_launch::Element + Word + PartialEq + PartialOrd {
     /// Bytes of one element in memory.
     const BYTES: usize;
 }
 
 /// An element type with arithmetic. Integers wrap; floats round to nearest even.
+#[diagnostic::on_unimplemented(message = "`{Self}` has no arithmetic in kernels")]
 pub trait Number:
     Element
     + Add<Output = Self>
@@ -30,6 +31,7 @@ pub trait Number:
 }
 
 /// A floating-point type.
+#[diagnostic::on_unimplemented(message = "`{Self}` is no floating-point type")]
 pub trait Float: Number + Neg<Output = Self> {
     /// Positive infinity.
     const INFINITY: Self;
@@ -64,15 +66,19 @@ macro_rules! float {
 float! { f32 f64 f16 bf16 }
 
 /// A 16-bit floating-point type: what tensor cores multiply.
+#[diagnostic::on_unimplemented(message = "`{Self}` is no 16-bit floating-point type")]
 pub trait Half: Float {}
 
 /// An integer type.
+#[diagnostic::on_unimplemented(message = "`{Self}` is no integer type")]
 pub trait Integer: Number + Ord {}
 
 /// `i32` and `u32`: what a whole warp reduces in one instruction.
+#[diagnostic::on_unimplemented(message = "`{Self}` is neither `i32` nor `u32`")]
 pub trait Int32: Integer {}
 
 /// What a shuffle carries: a value of at most 64 bits. `usize` counts as one.
+#[diagnostic::on_unimplemented(message = "a shuffle cannot carry `{Self}`")]
 pub trait Word: Copy {}
 
 macro_rules! element {

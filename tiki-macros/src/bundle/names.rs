@@ -71,6 +71,35 @@ impl<'a> Visit<'a> for Names {
         visit::visit_item_const(self, item);
     }
 
+    fn visit_expr_path(&mut self, expr: &'a syn::ExprPath) {
+        // A lone lower-case name that is neither called nor handed on is a variable; if there is none,
+        // rustc says so.
+        let lone = expr.path.get_ident().map(ToString::to_string);
+        if !lone.is_some_and(|n| n.starts_with(|c: char| c.is_lowercase() || c == '_')) {
+            visit::visit_expr_path(self, expr);
+        }
+    }
+
+    fn visit_expr_call(&mut self, call: &'a syn::ExprCall) {
+        self.called_or_passed(&call.func);
+        call.args.iter().for_each(|a| self.called_or_passed(a));
+    }
+
+    fn visit_expr_method_call(&mut self, call: &'a syn::ExprMethodCall) {
+        self.visit_expr(&call.receiver);
+        if let Some(turbofish) = &call.turbofish {
+            self.visit_angle_bracketed_generic_arguments(turbofish);
+        }
+        let takes_functions = TAKE_FUNCTIONS.iter().any(|n| call.method == n);
+        for arg in &call.args {
+            if takes_functions {
+                self.called_or_passed(arg);
+            } else {
+                self.visit_expr(arg);
+            }
+        }
+    }
+
     fn visit_path(&mut self, path: &'a Path) {
         visit::visit_path(self, path);
         let Some(first) = path.segments.first().map(|s| s.ident.to_string()) else {
@@ -129,6 +158,19 @@ impl<'a> Visit<'a> for Names {
     }
 }
 
+impl<'a> Names {
+    /// A path here may be a function's.
+    fn called_or_passed(&mut self, expr: &'a Expr) {
+        match expr {
+            Expr::Path(p) => self.visit_path(&p.path),
+            other => self.visit_expr(other),
+        }
+    }
+}
+
+/// Operations whose arguments are closures or functions.
+const TAKE_FUNCTIONS: &[&str] = &["map", "map_at", "zip", "rows", "cols", "mask"];
+
 impl Names {
     fn adopt(&mut self, inner: Names) {
         self.bound.extend(inner.bound);
@@ -151,6 +193,16 @@ impl Names {
                 }
                 _ => {}
             }
+        }
+    }
+
+    /// Of `(E = f16, N = WIDTH)` the right sides: the left ones are the kernel's parameters.
+    fn values(&mut self, expr: &Expr) {
+        match expr {
+            Expr::Assign(a) => self.visit_expr(&a.right),
+            Expr::Paren(p) => self.values(&p.expr),
+            Expr::Tuple(t) => t.elems.iter().for_each(|e| self.values(e)),
+            other => self.visit_expr(other),
         }
     }
 
@@ -180,7 +232,7 @@ pub(crate) fn paths_of_kernel(source: &crate::expand::Source) -> Vec<Wanted> {
             continue;
         }
         for value in option.value.iter().chain(&option.args) {
-            names.visit_expr(value);
+            names.values(value);
         }
     }
     names.wanted()

@@ -208,7 +208,7 @@ fn member(set: &Set, lines: &[&Line], entry: &Entry, bundle: &Bundle) -> syn::Re
         artifact: quote!(<#set_name as #built<#(#names),*>>::ARTIFACT),
     }
     .tokens(&source);
-    let impls = if compiled.outputs.is_empty() {
+    let impls = if compiled.failed {
         quote! {
             impl<#(#params),*> #built<#(#names),*> for #set_name {
                 const ARTIFACT: &'static #krate::__private::Artifact =

@@ -7,11 +7,11 @@ use tiki_kernel::artifact::{Hidden, ParamKind};
 use tiki_kernel::compile::{Arg, Output};
 use tiki_kernel::dtype::DType;
 
-/// One implementation of the kernel's trait for each instance; without any, one for all parameters.
-pub(crate) fn items(source: &Source, outputs: &[Output], file: &str) -> TokenStream {
+/// One implementation of the kernel's trait for each instance; if it `failed`, one for all parameters.
+pub(crate) fn items(source: &Source, outputs: &[Output], file: &str, failed: bool) -> TokenStream {
     let (name, built) = (source.name(), source.built());
     let instance = source.lifetime(&quote!('instance));
-    if outputs.is_empty() {
+    if failed {
         let krate = &source.krate;
         let parameters = source.generics();
         let (generics, args, _) = parameters.split_for_impl();

@@ -146,7 +146,7 @@ pub(crate) fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
 pub(crate) fn only_checked(attribute: TokenStream, item: TokenStream) -> TokenStream {
     match Source::parse(attribute, item) {
         Ok(source) => {
-            let (surface, stub) = (surface(&source), artifact::items(&source, &[], ""));
+            let (surface, stub) = (surface(&source), artifact::items(&source, &[], "", true));
             quote!(#surface #stub)
         }
         Err(error) => error.to_compile_error(),
@@ -165,13 +165,20 @@ pub(crate) struct Compiled {
     pub(crate) outputs: Vec<Output>,
     pub(crate) messages: TokenStream,
     pub(crate) file: String,
+    /// An error is among the messages.
+    pub(crate) failed: bool,
 }
 
 /// Compiles, and writes what came of it.
 pub(crate) fn instances(source: &Source, bundle: &Bundle, calls: &bundle::Calls) -> TokenStream {
     let compiled = compile_all(source, bundle, calls, None);
     let mut out = compiled.messages;
-    out.extend(artifact::items(source, &compiled.outputs, &compiled.file));
+    out.extend(artifact::items(
+        source,
+        &compiled.outputs,
+        &compiled.file,
+        compiled.failed,
+    ));
     out.extend(assume::asserts(source));
     out.extend(bundle::export_kernel(source, bundle, calls));
     out.extend(dump::watched());
@@ -225,6 +232,7 @@ pub(crate) fn compile_all(
     Compiled {
         outputs: if failed { Vec::new() } else { outputs },
         messages,
+        failed,
         file: program.places.files.first().cloned().unwrap_or_default(),
     }
 }

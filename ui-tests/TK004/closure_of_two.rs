@@ -1,0 +1,9 @@
+use tiki::prelude::*;
+
+#[tiki::kernel(threads = 32, grid = [1])]
+fn k(x: &Global<f32, 1>, out: &mut Global<f32, 1>) {
+    let map = ThreadMap::linear(32);
+    let y = x.tile([32], [0]).load(map).map(|a, b| a);
+}
+
+fn main() {}

@@ -1,0 +1,8 @@
+use tiki::prelude::*;
+
+#[tiki::kernel(threads = 32, grid = [1], build((E = f32, M = 1)))]
+fn k<E: Element>(x: &Global<f32, 1>, out: &mut Global<f32, 1>) {
+
+}
+
+fn main() {}

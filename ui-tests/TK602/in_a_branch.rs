@@ -1,0 +1,10 @@
+use tiki::prelude::*;
+
+#[tiki::kernel(threads = 32, grid = [1])]
+fn k(x: &Global<f32, 1>, out: &mut Global<f32, 1>) {
+    if thread_idx() < 16 {
+        sync_block();
+    }
+}
+
+fn main() {}
