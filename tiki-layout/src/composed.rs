@@ -129,8 +129,7 @@ impl Composed {
     /// assert_eq!(c.slice(Coord::parse("(3,_)").unwrap()).unwrap().to_string(), "Sw<3,4,3> o 6 o (2):(1)");
     /// ```
     pub fn slice(&self, coord: impl Into<Coord>) -> Result<Composed> {
-        let (layout, offset) = self.layout.slice(coord)?;
-        Composed::new(self.swizzle, add("slice", self.offset, offset)?, layout)
+        self.part(self.layout.slice(coord)?)
     }
 
     /// The layout `L` and offset `o` with `self(i) = o + L(i)` at every index, if there is one.
@@ -164,6 +163,48 @@ impl Composed {
         self.map_layout(|layout| layout.tile_to_shape(target, order))
     }
 
+    /// The tile of one block; see [`Layout::local_tile`]. Where it starts goes under the swizzle.
+    pub fn local_tile(
+        &self,
+        tiler: impl Into<Tiler>,
+        coord: impl Into<Coord>,
+        projection: Option<&Coord>,
+    ) -> Result<Composed> {
+        self.part(self.layout.local_tile(tiler, coord, projection)?)
+    }
+
+    /// The elements of one thread; see [`Layout::local_partition`].
+    pub fn local_partition(
+        &self,
+        threads: &Layout,
+        index: i64,
+        projection: Option<&Coord>,
+    ) -> Result<Composed> {
+        self.part(self.layout.local_partition(threads, index, projection)?)
+    }
+
+    /// See [`Layout::inner_partition`].
+    pub fn inner_partition(
+        &self,
+        tiler: impl Into<Tiler>,
+        coord: impl Into<Coord>,
+    ) -> Result<Composed> {
+        self.part(self.layout.inner_partition(tiler, coord)?)
+    }
+
+    /// See [`Layout::outer_partition`].
+    pub fn outer_partition(
+        &self,
+        tiler: impl Into<Tiler>,
+        coord: impl Into<Coord>,
+    ) -> Result<Composed> {
+        self.part(self.layout.outer_partition(tiler, coord)?)
+    }
+
+    fn part(&self, (layout, start): (Layout, i64)) -> Result<Composed> {
+        Composed::new(self.swizzle, add("partition", self.offset, start)?, layout)
+    }
+
     /// The first index whose offset another composed layout maps elsewhere: (index, ours, theirs).
     pub fn first_difference(&self, other: &Composed) -> Option<(i64, i64, i64)> {
         let mut both = (0..).zip(self.offsets().zip(other.offsets()));
@@ -193,6 +234,11 @@ on_the_domain! {
     transpose();
     take(begin: usize, end: usize);
     group(begin: usize, end: usize);
+    append(other: &Layout);
+    prepend(other: &Layout);
+    replace(mode: usize, other: &Layout);
+    zip();
+    filter_like(profile: &Tuple);
     append_to_rank(rank: usize);
     mode(index: usize);
     with_shape(shape: Tuple);

@@ -11,8 +11,8 @@
 //! Which index runs along the row is the *major*. The patterns count bytes; [`SharedAtom::layout`] turns them into a
 //! layout of elements of a width.
 
-use crate::error::{Error, Result};
-use crate::{ByteSwizzle, Composed, Layout};
+use crate::error::{Error, Result, mul};
+use crate::{ByteSwizzle, Composed, Layout, Order};
 
 /// The index that runs along a row of the pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -111,5 +111,56 @@ impl SharedAtom {
             return Ok(layout.into());
         }
         Composed::new(self.swizzle.to_elements(width)?, 0, layout)
+    }
+
+    /// The widest pattern whose row divides `bytes`.
+    pub fn widest(bytes: i64) -> Result<SharedAtom> {
+        let all = [
+            SharedAtom::B128,
+            SharedAtom::B64,
+            SharedAtom::B32,
+            SharedAtom::PLAIN,
+        ];
+        let fits = all
+            .into_iter()
+            .find(|atom| bytes > 0 && bytes % atom.row_bytes == 0);
+        fits.ok_or(Error::Atom {
+            op: "shared-memory atom",
+            what: "the bytes of a row",
+            got: bytes,
+            want: 16,
+        })
+    }
+
+    /// A tile of `rows` by `k` elements of `width` bits, k contiguous, in the widest pattern that fits.
+    ///
+    /// ```
+    /// # use tiki_layout::atoms::SharedAtom;
+    /// let tile = SharedAtom::k_major(128, 64, 16).unwrap();
+    /// assert_eq!(tile.to_string(), "Sw<3,3,3> o 0 o ((8,16),(64,1)):((64,512),(1,0))");
+    /// ```
+    pub fn k_major(rows: i64, k: i64, width: i64) -> Result<Composed> {
+        SharedAtom::tile(Major::K, [rows, k], k, width)
+    }
+
+    /// A tile of `rows` by `k` elements of `width` bits, rows contiguous, in the widest pattern that fits.
+    pub fn mn_major(rows: i64, k: i64, width: i64) -> Result<Composed> {
+        SharedAtom::tile(Major::Mn, [rows, k], rows, width)
+    }
+
+    fn tile(major: Major, shape: [i64; 2], along: i64, width: i64) -> Result<Composed> {
+        const OP: &str = "shared-memory atom";
+        let bits = mul(OP, along, width)?;
+        if bits % 8 != 0 {
+            return Err(Error::Atom {
+                op: OP,
+                what: "the bits of a row",
+                got: bits,
+                want: 8,
+            });
+        }
+        SharedAtom::widest(bits / 8)?
+            .layout(major, width)?
+            .tile_to_shape(shape, Order::Left)
     }
 }
