@@ -44,24 +44,27 @@ impl Layout {
     /// Checks the numbers; the profiles are known to agree.
     fn checked(self) -> Result<Self> {
         const OP: &str = "layout";
-        let modes = self.flat();
-        if let Some(mode) = modes.iter().find(|mode| mode.extent < 0) {
-            return Err(Error::NegativeExtent {
-                op: OP,
-                extent: mode.extent,
-            });
-        }
-        if modes.iter().any(|mode| mode.extent == 0) {
-            return Ok(self);
-        }
-        let (mut size, mut reach) = (1, 0);
-        for mode in modes.iter() {
-            size = mul(OP, size, mode.extent)?;
-            if mode.extent > 1 {
-                reach = add(OP, reach, mul(OP, mode.extent - 1, abs(OP, mode.stride)?)?)?;
+        let (mut size, mut reach, mut empty) = (Ok(1), Ok(1), false);
+        each_mode(&self.shape, &self.stride, &mut |mode| {
+            if mode.extent < 0 {
+                return Err(Error::NegativeExtent {
+                    op: OP,
+                    extent: mode.extent,
+                });
             }
+            empty |= mode.extent == 0;
+            // An overflow does not count if the layout turns out to be empty.
+            if mode.extent > 1 {
+                let span = |reach| add(OP, reach, mul(OP, mode.extent - 1, abs(OP, mode.stride)?)?);
+                size = size.clone().and_then(|size| mul(OP, size, mode.extent));
+                reach = reach.clone().and_then(span);
+            }
+            Ok(())
+        })?;
+        if !empty {
+            size?;
+            reach?;
         }
-        add(OP, reach, 1)?;
         Ok(self)
     }
 
@@ -98,6 +101,23 @@ impl Layout {
             stride: Tuple::Tuple(strides),
         }
         .checked()
+    }
+
+    /// Modes of one layout in another arrangement: nothing to check.
+    pub(crate) fn regroup(modes: Vec<Layout>) -> Self {
+        let (shapes, strides) = modes
+            .into_iter()
+            .map(|layout| (layout.shape, layout.stride))
+            .unzip();
+        Layout {
+            shape: Tuple::Tuple(shapes),
+            stride: Tuple::Tuple(strides),
+        }
+    }
+
+    /// [`concat`](Self::concat) of layouts that are no longer needed.
+    pub(crate) fn concat_all(layouts: Vec<Layout>) -> Result<Self> {
+        Layout::regroup(layouts).checked()
     }
 
     /// The layout whose modes are the leaves of `modes`, or a single integer mode.
@@ -165,7 +185,7 @@ impl Layout {
 
     /// Whether an extent is zero.
     pub fn is_empty(&self) -> bool {
-        self.shape.short_leaves().contains(&0)
+        self.shape.any_leaf(&mut |leaf| leaf == 0)
     }
 
     /// Mode `index` as a layout of its own.
@@ -190,6 +210,19 @@ impl Layout {
             shape: shape.clone(),
             stride: stride.clone(),
         })
+    }
+
+    /// The modes of a layout that is no longer needed.
+    pub(crate) fn into_modes(self) -> Vec<Layout> {
+        match (self.shape, self.stride) {
+            (Tuple::Tuple(shapes), Tuple::Tuple(strides)) => {
+                let pairs = shapes.into_iter().zip(strides);
+                pairs
+                    .map(|(shape, stride)| Layout { shape, stride })
+                    .collect()
+            }
+            (shape, stride) => vec![Layout { shape, stride }],
+        }
     }
 
     /// The leaves, leftmost (fastest) first, as (extent, stride).
@@ -330,6 +363,21 @@ fn take_step(step: &mut i64, extent: i64) -> Result<i64> {
     let stride = *step;
     *step = mul("compact", *step, extent)?;
     Ok(stride)
+}
+
+/// Calls `f` on every leaf from the left, until it fails.
+fn each_mode(shape: &Tuple, stride: &Tuple, f: &mut impl FnMut(Mode) -> Result<()>) -> Result<()> {
+    match (shape, stride) {
+        (Tuple::Int(extent), Tuple::Int(stride)) => f(Mode {
+            extent: *extent,
+            stride: *stride,
+        }),
+        (Tuple::Tuple(shapes), Tuple::Tuple(strides)) => shapes
+            .iter()
+            .zip(strides)
+            .try_for_each(|(shape, stride)| each_mode(shape, stride, f)),
+        _ => Ok(()),
+    }
 }
 
 fn collect(shape: &Tuple, stride: &Tuple, out: &mut Modes) {

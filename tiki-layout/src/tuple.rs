@@ -116,6 +116,14 @@ impl Tuple {
         }
     }
 
+    /// Whether some leaf fulfils `f`.
+    pub(crate) fn any_leaf(&self, f: &mut impl FnMut(i64) -> bool) -> bool {
+        match self {
+            Tuple::Int(value) => f(*value),
+            Tuple::Tuple(modes) => modes.iter().any(|mode| mode.any_leaf(f)),
+        }
+    }
+
     /// The leaves from the left.
     pub fn leaves(&self) -> Vec<i64> {
         let mut out = Vec::new();

@@ -13,16 +13,22 @@ use crate::{Layout, Tuple};
 
 /// Coalesces flat modes. No mode left means size 1; an empty layout becomes `0:0`.
 pub(crate) fn coalesce_flat(modes: &[Mode]) -> Result<Modes> {
-    let mut out = Modes::new();
     if modes.iter().any(|mode| mode.extent == 0) {
-        out.push(Mode {
+        return Ok([Mode {
             extent: 0,
             stride: 0,
-        });
-        return Ok(out);
+        }]
+        .into_iter()
+        .collect());
     }
-    for mode in modes.iter().filter(|mode| mode.extent != 1) {
-        merge(&mut out, *mode)?;
+    merge_all(modes.iter().copied().filter(|mode| mode.extent != 1))
+}
+
+/// Merges neighbours.
+pub(crate) fn merge_all(modes: impl Iterator<Item = Mode>) -> Result<Modes> {
+    let mut out = Modes::new();
+    for mode in modes {
+        merge(&mut out, mode)?;
     }
     Ok(out)
 }
@@ -125,7 +131,7 @@ impl Layout {
                         Some(profile) => mode.by_profile(op, profile, f),
                         None => Ok(mode),
                     });
-                Layout::concat(&modes.collect::<Result<Vec<_>>>()?)
+                Layout::concat_all(modes.collect::<Result<Vec<_>>>()?)
             }
             Tuple::Tuple(profiles) => Err(Error::Rank {
                 op,

@@ -10,7 +10,7 @@
 //! left of a gap stays unfilled: `(4,2):(1,10)` leaves out 8 and 9. `A` must be injective once its broadcast modes are dropped, and its modes must not
 //! interleave: each stride at least as large as what the smaller modes span.
 
-use super::coalesce::coalesce_flat;
+use super::coalesce::{coalesce_flat, merge_all};
 use crate::error::{Error, Result, div_up, mul};
 use crate::inline::{Mode, Modes};
 use crate::{Layout, Tuple};
@@ -25,13 +25,8 @@ pub(crate) fn sorted_modes(op: &'static str, layout: &Layout) -> Result<Modes> {
             shape: layout.shape().clone(),
         });
     }
-    let live: Modes = layout
-        .flat()
-        .iter()
-        .copied()
-        .filter(|mode| mode.extent > 1 && mode.stride != 0)
-        .collect();
-    let mut modes = coalesce_flat(&live)?;
+    let live = |mode: &Mode| mode.extent > 1 && mode.stride != 0;
+    let mut modes = merge_all(layout.flat().iter().copied().filter(live))?;
     if let Some(mode) = modes.iter().find(|mode| mode.stride < 0) {
         return Err(Error::NegativeStride {
             op,

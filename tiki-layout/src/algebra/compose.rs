@@ -280,7 +280,7 @@ impl Layout {
                     .modes()
                     .zip(tilers)
                     .map(|(mode, tiler)| mode.compose_by(tiler));
-                Layout::concat(&modes.collect::<Result<Vec<_>>>()?)
+                Layout::concat_all(modes.collect::<Result<Vec<_>>>()?)
             }
             Tiler::Modes(tilers) => Err(Error::Rank {
                 op: OP,

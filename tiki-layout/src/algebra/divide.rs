@@ -16,9 +16,10 @@
 //!
 //! A tile that does not divide rounds the rest up: the last tile then reaches past the end of `A`.
 
+use super::coalesce::coalesce_flat;
 use crate::coord::Coord;
 use crate::error::{Error, Result};
-use crate::{Layout, Tiler};
+use crate::{Layout, Tiler, Tuple};
 
 impl Layout {
     /// Every tiled mode becomes `(tile, rest)`; modes the tiler does not mention are kept.
@@ -32,23 +33,31 @@ impl Layout {
     /// assert_eq!(d.unwrap().to_string(), "((3,3),((2,4),(2,2))):((177,59),((13,2),(26,1)))");
     /// ```
     pub fn logical_divide(&self, tiler: impl Into<Tiler>) -> Result<Layout> {
-        match tiler.into() {
+        self.divide_by(&tiler.into())
+    }
+
+    fn divide_by(&self, tiler: &Tiler) -> Result<Layout> {
+        match tiler {
             Tiler::Keep => Ok(self.clone()),
             Tiler::Layout(tile) => {
-                let rest = tile.complement_in(self.coalesce()?.shape())?;
-                self.compose(&Layout::concat([&tile, &rest])?)
+                let modes = coalesce_flat(&self.flat())?;
+                let bound = match modes[..] {
+                    [] => Tuple::Int(1),
+                    [only] => Tuple::Int(only.extent),
+                    _ => modes.iter().map(|mode| mode.extent).collect(),
+                };
+                let rest = tile.complement_in(bound)?;
+                self.compose(&Layout::concat_all(vec![tile.clone(), rest])?)
             }
-            Tiler::Modes(tilers) => self.by_mode("logical divide", tilers, |mode, tiler| {
-                mode.logical_divide(tiler)
-            }),
+            Tiler::Modes(tilers) => self.by_mode("logical divide", tilers, Layout::divide_by),
         }
     }
 
     pub(crate) fn by_mode(
         &self,
         op: &'static str,
-        tilers: Vec<Tiler>,
-        f: impl Fn(Layout, Tiler) -> Result<Layout>,
+        tilers: &[Tiler],
+        f: impl Fn(&Layout, &Tiler) -> Result<Layout>,
     ) -> Result<Layout> {
         if tilers.len() > self.rank() {
             return Err(Error::Rank {
@@ -57,12 +66,14 @@ impl Layout {
                 want: self.rank(),
             });
         }
-        let mut tilers = tilers.into_iter();
-        let modes = self.modes().map(|mode| match tilers.next() {
-            Some(tiler) => f(mode, tiler),
-            None => Ok(mode),
-        });
-        Layout::concat(&modes.collect::<Result<Vec<_>>>()?)
+        let modes = self
+            .modes()
+            .enumerate()
+            .map(|(i, mode)| match tilers.get(i) {
+                Some(tiler) => f(&mode, tiler),
+                None => Ok(mode),
+            });
+        Layout::concat_all(modes.collect::<Result<Vec<_>>>()?)
     }
 
     /// All tiles in mode 0, all rests in mode 1.
@@ -75,8 +86,8 @@ impl Layout {
     /// ```
     pub fn zipped_divide(&self, tiler: impl Into<Tiler>) -> Result<Layout> {
         let tiler = tiler.into();
-        let (tile, rest) = unzip(&self.logical_divide(&tiler)?, &tiler)?;
-        Layout::concat([&tile, &rest])
+        let (tile, rest) = unzip(self.divide_by(&tiler)?, &tiler)?;
+        Ok(Layout::regroup(vec![tile, rest]))
     }
 
     /// All tiles in mode 0, then each rest as a mode.
@@ -101,23 +112,36 @@ impl Layout {
 }
 
 /// Splits a logically divided (or multiplied) layout into its tile and rest parts. A kept mode has the tile `1:0`.
-pub(crate) fn unzip(divided: &Layout, tiler: &Tiler) -> Result<(Layout, Layout)> {
+pub(crate) fn unzip(divided: Layout, tiler: &Tiler) -> Result<(Layout, Layout)> {
     match tiler {
-        Tiler::Keep => Ok((Layout::new(1, 0)?, divided.clone())),
-        Tiler::Layout(_) => Ok((divided.mode(0)?, divided.mode(1)?)),
+        Tiler::Keep => Ok((Layout::new(1, 0)?, divided)),
+        Tiler::Layout(_) => {
+            let mut modes = divided.into_modes().into_iter();
+            match (modes.next(), modes.next()) {
+                (Some(tile), Some(rest)) => Ok((tile, rest)),
+                (first, _) => Err(Error::Rank {
+                    op: "unzip",
+                    got: usize::from(first.is_some()),
+                    want: 2,
+                }),
+            }
+        }
         Tiler::Modes(tilers) => {
-            let (mut tiles, mut rests) = (Vec::new(), Vec::new());
-            for (i, mode) in divided.modes().enumerate() {
+            let (mut tiles, mut rests) = (
+                Vec::with_capacity(tilers.len()),
+                Vec::with_capacity(tilers.len()),
+            );
+            for (i, mode) in divided.into_modes().into_iter().enumerate() {
                 match tilers.get(i) {
                     Some(tiler) => {
-                        let (tile, rest) = unzip(&mode, tiler)?;
+                        let (tile, rest) = unzip(mode, tiler)?;
                         tiles.push(tile);
                         rests.push(rest);
                     }
                     None => rests.push(mode),
                 }
             }
-            Ok((Layout::concat(&tiles)?, Layout::concat(&rests)?))
+            Ok((Layout::regroup(tiles), Layout::regroup(rests)))
         }
     }
 }

@@ -22,12 +22,14 @@ impl Layout {
     /// assert_eq!(p.to_string(), "((2,2),(2,3)):((4,1),(2,8))");
     /// ```
     pub fn logical_product(&self, tiler: impl Into<Tiler>) -> Result<Layout> {
-        match tiler.into() {
+        self.multiply_by(&tiler.into())
+    }
+
+    fn multiply_by(&self, tiler: &Tiler) -> Result<Layout> {
+        match tiler {
             Tiler::Keep => Ok(self.clone()),
-            Tiler::Layout(tiler) => Layout::concat([self, &self.copies(&tiler)?]),
-            Tiler::Modes(tilers) => self.by_mode("logical product", tilers, |mode, tiler| {
-                mode.logical_product(tiler)
-            }),
+            Tiler::Layout(tiler) => Layout::concat_all(vec![self.clone(), self.copies(tiler)?]),
+            Tiler::Modes(tilers) => self.by_mode("logical product", tilers, Layout::multiply_by),
         }
     }
 
@@ -39,8 +41,8 @@ impl Layout {
     /// All blocks in mode 0, all copies in mode 1.
     pub fn zipped_product(&self, tiler: impl Into<Tiler>) -> Result<Layout> {
         let tiler = tiler.into();
-        let (block, copies) = unzip(&self.logical_product(&tiler)?, &tiler)?;
-        Layout::concat([&block, &copies])
+        let (block, copies) = unzip(self.multiply_by(&tiler)?, &tiler)?;
+        Ok(Layout::regroup(vec![block, copies]))
     }
 
     /// All blocks in mode 0, then each mode of copies.
@@ -87,11 +89,11 @@ impl Layout {
         let copies = block.copies(&tiler)?;
         // An integer layout is one mode however its copies come out: both stay whole, 3:1 by (2):(1) is ((3,(2))).
         if rank == 1 && (block.depth() == 0 || tiler.depth() == 0) {
-            return Layout::concat([&Layout::concat(&order(block, copies))?]);
+            return Layout::concat_all(vec![Layout::concat_all(order(block, copies).into())?]);
         }
         let pairs = block.modes().zip(copies.modes());
-        let modes = pairs.map(|(block, copies)| Layout::concat(&order(block, copies)));
-        Layout::concat(&modes.collect::<Result<Vec<_>>>()?)
+        let modes = pairs.map(|(block, copies)| Layout::concat_all(order(block, copies).into()));
+        Layout::concat_all(modes.collect::<Result<Vec<_>>>()?)
     }
 
     /// Repeats this layout until it covers `target`, the copies laid out compactly in `order`. Each mode of the result has the size of the target's mode.

@@ -73,23 +73,23 @@ impl Layout {
             return Ok(self.clone());
         }
         let mut modes: Vec<Layout> = self.modes().collect();
-        let grouped = Layout::concat(modes.drain(begin..end).as_slice())?;
+        let grouped = Layout::concat_all(modes.drain(begin..end).collect())?;
         modes.insert(begin, grouped);
-        Layout::concat(&modes)
+        Layout::concat_all(modes)
     }
 
     /// `other` as one more mode at the end.
     pub fn append(&self, other: &Layout) -> Result<Layout> {
         let mut modes: Vec<Layout> = self.modes().collect();
         modes.push(other.clone());
-        Layout::concat(&modes)
+        Layout::concat_all(modes)
     }
 
     /// `other` as one more mode in front.
     pub fn prepend(&self, other: &Layout) -> Result<Layout> {
         let mut modes: Vec<Layout> = self.modes().collect();
         modes.insert(0, other.clone());
-        Layout::concat(&modes)
+        Layout::concat_all(modes)
     }
 
     /// Pads with modes `1:0` at the end until there are `rank` of them.
@@ -103,7 +103,7 @@ impl Layout {
             .modes()
             .chain(std::iter::repeat_n(pad, missing))
             .collect();
-        Layout::concat(&modes)
+        Layout::concat_all(modes)
     }
 
     /// `other` in the place of mode `mode`.
@@ -119,7 +119,7 @@ impl Layout {
                 });
             }
         }
-        Layout::concat(&modes)
+        Layout::concat_all(modes)
     }
 
     /// Transposes the top two levels: `((a,b),(c,d))` becomes `((a,c),(b,d))`. All modes must have one rank.
@@ -141,6 +141,6 @@ impl Layout {
                     .collect::<Result<Vec<_>>>()?,
             )
         };
-        Layout::concat(&(0..rank).map(across).collect::<Result<Vec<_>>>()?)
+        Layout::concat_all((0..rank).map(across).collect::<Result<Vec<_>>>()?)
     }
 }
