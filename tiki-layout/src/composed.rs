@@ -89,8 +89,21 @@ impl Composed {
     }
 
     /// One more than the largest offset; 0 if empty. Exact: the swizzle is applied to every offset.
-    pub fn cosize(&self) -> i64 {
-        self.offsets().max().map_or(0, |max| max.saturating_add(1))
+    pub fn cosize(&self) -> Result<i64> {
+        let size = self.size();
+        if self.swizzle.is_identity() && size > 0 {
+            return add("cosize", self.layout.span().1, self.offset);
+        }
+        if size > crate::ENUMERATION_LIMIT {
+            return Err(Error::TooLarge {
+                op: "cosize",
+                size,
+                limit: crate::ENUMERATION_LIMIT,
+            });
+        }
+        self.offsets()
+            .max()
+            .map_or(Ok(0), |max| add("cosize", max, 1))
     }
 
     /// The offset of a 1-D index.

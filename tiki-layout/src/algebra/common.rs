@@ -4,7 +4,7 @@ use super::coalesce::coalesce_flat;
 use super::recast::gcd;
 use crate::error::{Error, Result, mul};
 use crate::inline::{Mode, Modes};
-use crate::{Layout, Tuple};
+use crate::{ENUMERATION_LIMIT, Layout, Tuple};
 
 impl Layout {
     /// The longest `R` found with `self(R(i)) = other(R(i)) = i`: the elements that two layouts keep together, in order.
@@ -34,19 +34,29 @@ impl Layout {
         }
     }
 
-    /// The longest prefix of `inverse` on which this layout is the identity and which is itself a layout.
+    /// The longest prefix of `inverse` on which this layout is the identity, as far as whole modes of it allow.
     fn common_prefix(&self, inverse: &Layout) -> Result<Layout> {
+        let size = inverse.size();
+        if size > ENUMERATION_LIMIT {
+            return Err(Error::TooLarge {
+                op: "max_common_layout",
+                size,
+                limit: ENUMERATION_LIMIT,
+            });
+        }
         let same = (0..)
             .zip(inverse.offsets())
             .take_while(|(i, index)| self.at(*index) == Ok(*i))
             .count();
-        let mut length = i64::try_from(same).unwrap_or(1).max(1);
-        loop {
-            match inverse.compose(&Layout::new(length, 1)?) {
-                Err(_) if length > 1 => length -= 1,
-                answer => return answer,
+        let same = i64::try_from(same).unwrap_or(1).max(1);
+        let mut whole = 1;
+        for mode in inverse.flat().iter() {
+            if whole * mode.extent > same {
+                break;
             }
+            whole *= mode.extent;
         }
+        inverse.compose(&Layout::new(same - same % whole, 1)?)
     }
 
     /// How many elements lie together, in order, in both layouts. The width of a vector must still divide it.

@@ -18,6 +18,9 @@ impl Layout {
     /// ```
     pub fn after_swizzle(&self, swizzle: &Swizzle) -> Result<Composed> {
         const OP: &str = "layout after swizzle";
+        if swizzle.is_identity() {
+            return Ok(self.clone().into());
+        }
         let image = |mask: i64| self.at(mask);
         let moved = Swizzle::from_masks(image(swizzle.y_mask())?, image(swizzle.z_mask())?)?;
         let result = Composed::new(moved, 0, self.clone())?;
@@ -38,6 +41,9 @@ impl Layout {
                 want: 0,
             });
         }
+        if other.swizzle().is_identity() {
+            return self.compose(other.layout()).map(Composed::from);
+        }
         let (swizzle, plain) = (other.swizzle(), self.compose(other.layout())?);
         let moved = Swizzle::from_masks(self.at(swizzle.y_mask())?, self.at(swizzle.z_mask())?)?;
         let result = Composed::new(moved, 0, plain)?;
@@ -50,7 +56,11 @@ impl Layout {
     /// [`logical_product`](Self::logical_product) whose copies lie as a swizzled layout says.
     pub fn logical_product_swizzled(&self, tiler: &Composed) -> Result<Composed> {
         const OP: &str = "logical product";
-        let bound = mul(OP, self.size(), tiler.cosize().max(tiler.layout().cosize()))?;
+        let bound = mul(
+            OP,
+            self.size(),
+            tiler.cosize()?.max(tiler.layout().cosize()),
+        )?;
         let copies = self.complement_in(bound)?.compose_swizzled(tiler)?;
         let result = Composed::new(
             copies.swizzle(),
@@ -95,6 +105,9 @@ impl Composed {
     /// `R` with `self(R(k)) = k`: the swizzle is pulled through the inverse of the layout, or the answer is refused.
     pub fn right_inverse(&self) -> Result<Composed> {
         const OP: &str = "right inverse";
+        if self.is_plain() {
+            return self.layout().right_inverse().map(Composed::from);
+        }
         let result = self.inverse_under(OP, self.layout().right_inverse()?)?;
         law(OP, result.size(), |k| Ok((self.at(result.at(k)?)?, k)))?;
         Ok(result)
@@ -103,11 +116,18 @@ impl Composed {
     /// `R` with `self(R(self(i))) = self(i)`.
     pub fn left_inverse(&self) -> Result<Composed> {
         const OP: &str = "left inverse";
+        if self.is_plain() {
+            return self.layout().left_inverse().map(Composed::from);
+        }
         let result = self.inverse_under(OP, self.layout().left_inverse()?)?;
         law(OP, self.size(), |i| {
             Ok((self.at(result.at(self.at(i)?)?)?, self.at(i)?))
         })?;
         Ok(result)
+    }
+
+    fn is_plain(&self) -> bool {
+        self.swizzle().is_identity() && self.offset() == 0
     }
 
     fn inverse_under(&self, op: &'static str, inverse: Layout) -> Result<Composed> {
