@@ -52,6 +52,8 @@
 
 pub mod effects;
 pub mod make;
+#[cfg(feature = "meaning")]
+pub mod meaning;
 mod modifiers;
 mod op;
 pub mod row;

@@ -1,0 +1,527 @@
+//! 32- and 64-bit floating point.
+
+use super::exact::{Exact, F32, F64, Mode};
+use super::int::compare;
+use super::{Args, File, Run, by_type, lanes, levels};
+use crate::isa::{Op, Rounding, Ty};
+
+/// The canonical NaN for any NaN.
+#[inline(always)]
+pub(super) fn canon(x: f32) -> f32 {
+    if x.is_nan() {
+        f32::from_bits(0x7fff_ffff)
+    } else {
+        x
+    }
+}
+#[inline(always)]
+fn canon64(x: f64) -> f64 {
+    if x.is_nan() {
+        f64::from_bits(0x7ff8_0000_0000_0000)
+    } else {
+        x
+    }
+}
+/// Zero of the same sign for a subnormal.
+#[inline(always)]
+pub(super) fn flush(x: f32) -> f32 {
+    let b = x.to_bits();
+    f32::from_bits(if b & 0x7f80_0000 == 0 {
+        b & 0x8000_0000
+    } else {
+        b
+    })
+}
+/// Clamped to 0..1; NaN gives zero.
+#[inline(always)]
+pub(super) fn saturate(x: f32) -> f32 {
+    if x > 0.0 {
+        if x < 1.0 { x } else { 1.0 }
+    } else {
+        0.0
+    }
+}
+
+fn mode(op: &Op) -> Mode {
+    Mode::of(op.get("rnd").and_then(Rounding::by_text))
+}
+
+/// A function of f32 values for every combination of flushing, saturation and rounding: `near` is to
+/// nearest, `exact` gives the exact value for the other roundings.
+macro_rules! arithmetic {
+    ($op:ident, |$($x:ident),*| $near:expr, $exact:expr) => {{
+        let (ftz, sat) = ($op.has("ftz"), $op.has("sat"));
+        macro_rules! directed { ($m:expr) => { if ftz {
+            lanes!(|$($x: f32),*| -> f32 { $(let $x = flush($x);)* let r = flush(f32::from_bits(F32.round($exact, $m) as u32)); r })
+        } else {
+            lanes!(|$($x: f32),*| -> f32 { f32::from_bits(F32.round($exact, $m) as u32) })
+        } } }
+        match (mode($op), ftz, sat) {
+            (Mode::Even | Mode::Away, false, false) => lanes!(|$($x: f32),*| -> f32 { canon($near) }),
+            (Mode::Even | Mode::Away, true, false) => lanes!(|$($x: f32),*| -> f32 { $(let $x = flush($x);)* canon(flush($near)) }),
+            (Mode::Even | Mode::Away, false, true) => lanes!(|$($x: f32),*| -> f32 { saturate($near) }),
+            (Mode::Even | Mode::Away, true, true) => lanes!(|$($x: f32),*| -> f32 { $(let $x = flush($x);)* saturate(flush($near)) }),
+            (Mode::Zero, _, true) => lanes!(|$($x: f32),*| -> f32 { saturate(f32::from_bits(F32.round($exact, Mode::Zero) as u32)) }),
+            (Mode::Down, _, true) => lanes!(|$($x: f32),*| -> f32 { saturate(f32::from_bits(F32.round($exact, Mode::Down) as u32)) }),
+            (Mode::Up, _, true) => lanes!(|$($x: f32),*| -> f32 { saturate(f32::from_bits(F32.round($exact, Mode::Up) as u32)) }),
+            (Mode::Zero, ..) => directed!(Mode::Zero),
+            (Mode::Down, ..) => directed!(Mode::Down),
+            (Mode::Up, ..) => directed!(Mode::Up),
+        }
+    }};
+}
+/// The same of f64 values.
+macro_rules! arithmetic64 {
+    ($op:ident, |$($x:ident),*| $near:expr, $exact:expr) => {
+        match mode($op) {
+            Mode::Even | Mode::Away => lanes!(|$($x: f64),*| -> f64 { canon64($near) }),
+            Mode::Zero => lanes!(|$($x: f64),*| -> f64 { f64::from_bits(F64.round($exact, Mode::Zero)) }),
+            Mode::Down => lanes!(|$($x: f64),*| -> f64 { f64::from_bits(F64.round($exact, Mode::Down)) }),
+            Mode::Up => lanes!(|$($x: f64),*| -> f64 { f64::from_bits(F64.round($exact, Mode::Up)) }),
+        }
+    };
+}
+
+/// A sum whose exact zero takes the sign that a direction wants.
+#[inline(always)]
+fn zero_sign(x: Exact, both_negative: bool, down: bool) -> Exact {
+    if x.value == 0.0 && x.rest == 0 && !both_negative && down {
+        Exact::of(-0.0)
+    } else {
+        x
+    }
+}
+#[inline(always)]
+fn sum32(a: f32, b: f32, down: bool) -> Exact {
+    let x = Exact::sum(f64::from(a), f64::from(b));
+    let x = if x.value.is_finite() {
+        x
+    } else {
+        Exact::of(x.value)
+    };
+    zero_sign(
+        x,
+        a == 0.0 && b == 0.0 && a.is_sign_positive() && b.is_sign_positive(),
+        down,
+    )
+}
+#[inline(always)]
+fn fma32(a: f32, b: f32, c: f32, down: bool) -> Exact {
+    let p = f64::from(a) * f64::from(b);
+    let x = Exact::sum(p, f64::from(c));
+    let x = if x.value.is_finite() {
+        x
+    } else {
+        Exact::of(x.value)
+    };
+    zero_sign(
+        x,
+        p == 0.0 && c == 0.0 && p.is_sign_positive() && c.is_sign_positive(),
+        down,
+    )
+}
+#[inline(always)]
+fn product64(a: f64, b: f64) -> Exact {
+    let r = a * b;
+    if !r.is_finite() || r == 0.0 {
+        return Exact::of(r);
+    }
+    let e = a.mul_add(b, -r);
+    Exact {
+        value: r,
+        rest: i32::from(e > 0.0) - i32::from(e < 0.0),
+    }
+}
+#[inline(always)]
+fn sum64(a: f64, b: f64, down: bool) -> Exact {
+    let x = Exact::sum(a, b);
+    let x = if x.value.is_finite() {
+        x
+    } else {
+        Exact::of(x.value)
+    };
+    zero_sign(
+        x,
+        a == 0.0 && b == 0.0 && a.is_sign_positive() && b.is_sign_positive(),
+        down,
+    )
+}
+/// `a * b + c` with the sign of what the f64 result misses.
+#[inline(always)]
+fn fma64(a: f64, b: f64, c: f64, down: bool) -> Exact {
+    let r = a.mul_add(b, c);
+    if !r.is_finite() {
+        return Exact::of(r);
+    }
+    // a*b = p + e exactly; then p + c = s + f exactly; the error is (s - r) + (f + e).
+    let p = a * b;
+    let e = a.mul_add(b, -p);
+    let s = p + c;
+    let t = s - p;
+    let f = (p - (s - t)) + (c - t);
+    let miss = (s - r) + (f + e);
+    let x = Exact {
+        value: r,
+        rest: i32::from(miss > 0.0) - i32::from(miss < 0.0),
+    };
+    zero_sign(
+        x,
+        p == 0.0 && c == 0.0 && p.is_sign_positive() && c.is_sign_positive(),
+        down,
+    )
+}
+
+macro_rules! by_width {
+    ($op:ident, $narrow:expr, $wide:expr) => {
+        Some(if $op.ty("t")? == Ty::F32 {
+            $narrow
+        } else {
+            $wide
+        })
+    };
+}
+
+/// See the row.
+#[must_use]
+pub fn add(op: &Op) -> Option<Run> {
+    let down = mode(op) == Mode::Down;
+    if down {
+        return by_width!(
+            op,
+            arithmetic!(op, |a, b| a + b, sum32(a, b, true)),
+            arithmetic64!(op, |a, b| a + b, sum64(a, b, true))
+        );
+    }
+    by_width!(
+        op,
+        arithmetic!(op, |a, b| a + b, sum32(a, b, false)),
+        arithmetic64!(op, |a, b| a + b, sum64(a, b, false))
+    )
+}
+/// See the row.
+#[must_use]
+pub fn sub(op: &Op) -> Option<Run> {
+    if mode(op) == Mode::Down {
+        return by_width!(
+            op,
+            arithmetic!(op, |a, b| a - b, sum32(a, -b, true)),
+            arithmetic64!(op, |a, b| a - b, sum64(a, -b, true))
+        );
+    }
+    by_width!(
+        op,
+        arithmetic!(op, |a, b| a - b, sum32(a, -b, false)),
+        arithmetic64!(op, |a, b| a - b, sum64(a, -b, false))
+    )
+}
+/// See the row.
+#[must_use]
+pub fn mul(op: &Op) -> Option<Run> {
+    by_width!(
+        op,
+        arithmetic!(op, |a, b| a * b, Exact::of(f64::from(a) * f64::from(b))),
+        arithmetic64!(op, |a, b| a * b, product64(a, b))
+    )
+}
+/// See the row.
+#[must_use]
+pub fn fma(op: &Op) -> Option<Run> {
+    if mode(op) == Mode::Down {
+        return by_width!(
+            op,
+            arithmetic!(op, |a, b, c| a.mul_add(b, c), fma32(a, b, c, true)),
+            arithmetic64!(op, |a, b, c| a.mul_add(b, c), fma64(a, b, c, true))
+        );
+    }
+    by_width!(
+        op,
+        arithmetic!(op, |a, b, c| a.mul_add(b, c), fma32(a, b, c, false)),
+        arithmetic64!(op, |a, b, c| a.mul_add(b, c), fma64(a, b, c, false))
+    )
+}
+/// See the row.
+#[must_use]
+pub fn div(op: &Op) -> Option<Run> {
+    by_width!(
+        op,
+        arithmetic!(
+            op,
+            |a, b| a / b,
+            Exact::quotient(f64::from(a), f64::from(b))
+        ),
+        arithmetic64!(op, |a, b| a / b, Exact::quotient(a, b))
+    )
+}
+/// See the row.
+#[must_use]
+pub fn sqrt(op: &Op) -> Option<Run> {
+    by_width!(
+        op,
+        arithmetic!(op, |a| a.sqrt(), Exact::root(f64::from(a))),
+        arithmetic64!(op, |a| a.sqrt(), Exact::root(a))
+    )
+}
+/// See the row.
+#[must_use]
+pub fn rcp(op: &Op) -> Option<Run> {
+    by_width!(
+        op,
+        arithmetic!(op, |a| 1.0 / a, Exact::quotient(1.0, f64::from(a))),
+        arithmetic64!(op, |a| 1.0 / a, Exact::quotient(1.0, a))
+    )
+}
+/// See the row.
+#[must_use]
+pub fn abs(op: &Op) -> Option<Run> {
+    by_width!(
+        op,
+        if op.has("ftz") {
+            lanes!(|a: f32| -> f32 { canon(flush(a)).abs() })
+        } else {
+            lanes!(|a: u32| -> u32 { a & 0x7fff_ffff })
+        },
+        lanes!(|a: f64| -> f64 { a.abs() })
+    )
+}
+/// See the row.
+#[must_use]
+pub fn neg(op: &Op) -> Option<Run> {
+    by_width!(
+        op,
+        if op.has("ftz") {
+            lanes!(|a: f32| -> f32 { -flush(a) })
+        } else {
+            lanes!(|a: u32| -> u32 { a ^ 0x8000_0000 })
+        },
+        lanes!(|a: f64| -> f64 { -a })
+    )
+}
+
+/// The smaller of two, as the rows say: a number beats a NaN, -0 is below +0.
+macro_rules! least {
+    ($a:expr, $b:expr, $less:tt, $either:tt) => {{
+        let (a, b) = ($a, $b);
+        if a.is_nan() { b } else if b.is_nan() { a }
+        else if a == b { let (x, y) = (a.to_bits(), b.to_bits()); <_>::from_bits_of(x $either y) }
+        else if a $less b { a } else { b }
+    }};
+}
+trait FromBits<B> {
+    fn from_bits_of(b: B) -> Self;
+}
+impl FromBits<u32> for f32 {
+    #[inline(always)]
+    fn from_bits_of(b: u32) -> f32 {
+        f32::from_bits(b)
+    }
+}
+impl FromBits<u64> for f64 {
+    #[inline(always)]
+    fn from_bits_of(b: u64) -> f64 {
+        f64::from_bits(b)
+    }
+}
+#[inline(always)]
+pub(super) fn least32(a: f32, b: f32) -> f32 {
+    canon(least!(a, b, <, |))
+}
+#[inline(always)]
+pub(super) fn most32(a: f32, b: f32) -> f32 {
+    canon(least!(a, b, >, &))
+}
+#[inline(always)]
+fn least64(a: f64, b: f64) -> f64 {
+    canon64(least!(a, b, <, |))
+}
+#[inline(always)]
+fn most64(a: f64, b: f64) -> f64 {
+    canon64(least!(a, b, >, &))
+}
+/// See the row.
+#[must_use]
+pub fn min(op: &Op) -> Option<Run> {
+    by_width!(
+        op,
+        if op.has("ftz") {
+            lanes!(|a: f32, b: f32| -> f32 { least32(flush(a), flush(b)) })
+        } else {
+            lanes!(|a: f32, b: f32| -> f32 { least32(a, b) })
+        },
+        lanes!(|a: f64, b: f64| -> f64 { least64(a, b) })
+    )
+}
+/// See the row.
+#[must_use]
+pub fn max(op: &Op) -> Option<Run> {
+    by_width!(
+        op,
+        if op.has("ftz") {
+            lanes!(|a: f32, b: f32| -> f32 { most32(flush(a), flush(b)) })
+        } else {
+            lanes!(|a: f32, b: f32| -> f32 { most32(a, b) })
+        },
+        lanes!(|a: f64, b: f64| -> f64 { most64(a, b) })
+    )
+}
+#[inline(always)]
+pub(super) fn poison(a: f32, b: f32, r: f32) -> f32 {
+    if a.is_nan() || b.is_nan() {
+        f32::from_bits(0x7fff_ffff)
+    } else {
+        r
+    }
+}
+#[inline(always)]
+fn with_sign(a: f32, b: f32, r: f32) -> f32 {
+    f32::from_bits(r.to_bits() & 0x7fff_ffff | (a.to_bits() ^ b.to_bits()) & 0x8000_0000)
+}
+macro_rules! extreme {
+    ($op:ident, $f:ident) => {
+        Some(match ($op.has("ftz"), $op.has("NaN"), $op.has("xorsign")) {
+            (false, false, false) => lanes!(|a: f32, b: f32| -> f32 { $f(a, b) }),
+            (true, false, false) => lanes!(|a: f32, b: f32| -> f32 { $f(flush(a), flush(b)) }),
+            (false, true, false) => lanes!(|a: f32, b: f32| -> f32 { poison(a, b, $f(a, b)) }),
+            (true, true, false) => {
+                lanes!(|a: f32, b: f32| -> f32 { poison(a, b, $f(flush(a), flush(b))) })
+            }
+            (ftz, nan, true) => match (ftz, nan) {
+                (false, false) => {
+                    lanes!(|a: f32, b: f32| -> f32 { with_sign(a, b, $f(a.abs(), b.abs())) })
+                }
+                (true, false) => lanes!(|a: f32, b: f32| -> f32 {
+                    with_sign(a, b, $f(flush(a).abs(), flush(b).abs()))
+                }),
+                (false, true) => lanes!(|a: f32, b: f32| -> f32 {
+                    poison(a, b, with_sign(a, b, $f(a.abs(), b.abs())))
+                }),
+                (true, true) => lanes!(|a: f32, b: f32| -> f32 {
+                    poison(a, b, with_sign(a, b, $f(flush(a).abs(), flush(b).abs())))
+                }),
+            },
+        })
+    };
+}
+/// See the row.
+#[must_use]
+pub fn min_nan(op: &Op) -> Option<Run> {
+    extreme!(op, least32)
+}
+/// See the row.
+#[must_use]
+pub fn max_nan(op: &Op) -> Option<Run> {
+    extreme!(op, most32)
+}
+/// See the row.
+#[must_use]
+pub fn copysign(op: &Op) -> Option<Run> {
+    by_width!(
+        op,
+        lanes!(|a: f32, b: f32| -> f32 { b.copysign(a) }),
+        lanes!(|a: f64, b: f64| -> f64 { b.copysign(a) })
+    )
+}
+/// See the row.
+#[must_use]
+pub fn testp(op: &Op) -> Option<Run> {
+    let kind = op.get("kind")?;
+    by_type!(op.ty("t"), [F32 => f32, F64 => f64], T => match kind {
+        "finite" => lanes!(|a: T| -> bool { a.is_finite() }),
+        "infinite" => lanes!(|a: T| -> bool { a.is_infinite() }),
+        "number" => lanes!(|a: T| -> bool { !a.is_nan() }),
+        "notanumber" => lanes!(|a: T| -> bool { a.is_nan() }),
+        "normal" => lanes!(|a: T| -> bool { a.is_normal() }),
+        _ => lanes!(|a: T| -> bool { a.is_subnormal() }),
+    })
+}
+
+/// All comparisons of floats, given how a value is read.
+macro_rules! comparisons {
+    ($cmp:expr, $make:ident) => {
+        match $cmp {
+            "eq" => $make!(x, y, x == y),
+            "ne" => $make!(x, y, x < y || x > y),
+            "lt" => $make!(x, y, x < y),
+            "le" => $make!(x, y, x <= y),
+            "gt" => $make!(x, y, x > y),
+            "ge" => $make!(x, y, x >= y),
+            "equ" => $make!(x, y, !(x < y || x > y)),
+            "neu" => $make!(x, y, x != y),
+            "ltu" => $make!(x, y, !(x >= y)),
+            "leu" => $make!(x, y, !(x > y)),
+            "gtu" => $make!(x, y, !(x <= y)),
+            "geu" => $make!(x, y, !(x < y)),
+            "num" => $make!(x, y, !(x.is_nan() || y.is_nan())),
+            _ => $make!(x, y, x.is_nan() || y.is_nan()),
+        }
+    };
+}
+pub(super) use comparisons;
+
+/// See the row.
+#[must_use]
+pub fn setp(op: &Op) -> Option<Run> {
+    let (cmp, ftz) = (op.get("cmp")?, op.has("ftz"));
+    macro_rules! narrow {
+        ($x:ident, $y:ident, $c:expr) => {
+            compare!(f32, |$x, $y| $c)
+        };
+    }
+    macro_rules! flushed {
+        ($x:ident, $y:ident, $c:expr) => {
+            compare!(f32, |$x, $y| {
+                let ($x, $y) = (flush($x), flush($y));
+                $c
+            })
+        };
+    }
+    macro_rules! wide {
+        ($x:ident, $y:ident, $c:expr) => {
+            compare!(f64, |$x, $y| $c)
+        };
+    }
+    Some(match (op.ty("t")? == Ty::F64, ftz) {
+        (true, _) => comparisons!(cmp, wide),
+        (false, false) => comparisons!(cmp, narrow),
+        (false, true) => comparisons!(cmp, flushed),
+    })
+}
+/// See the row.
+#[must_use]
+pub fn set(op: &Op) -> Option<Run> {
+    let (cmp, float) = (op.get("cmp")?, op.ty("d")? == Ty::F32);
+    macro_rules! narrow {
+        ($x:ident, $y:ident, $c:expr) => {
+            if float {
+                lanes!(|a: f32, b: f32| -> f32 {
+                    let ($x, $y) = (a, b);
+                    if $c { 1.0 } else { 0.0 }
+                })
+            } else {
+                lanes!(|a: f32, b: f32| -> u32 {
+                    let ($x, $y) = (a, b);
+                    if $c { !0 } else { 0 }
+                })
+            }
+        };
+    }
+    macro_rules! wide {
+        ($x:ident, $y:ident, $c:expr) => {
+            if float {
+                lanes!(|a: f64, b: f64| -> f32 {
+                    let ($x, $y) = (a, b);
+                    if $c { 1.0 } else { 0.0 }
+                })
+            } else {
+                lanes!(|a: f64, b: f64| -> u32 {
+                    let ($x, $y) = (a, b);
+                    if $c { !0 } else { 0 }
+                })
+            }
+        };
+    }
+    Some(if op.ty("t")? == Ty::F64 {
+        comparisons!(cmp, wide)
+    } else {
+        comparisons!(cmp, narrow)
+    })
+}

@@ -1,0 +1,378 @@
+//! 16-bit floating point. A pair is computed half by half.
+
+use super::exact::{BF16, Exact, F16, Format, Mode, from_bf16, from_f16, to_bf16, to_f16};
+use super::float::{comparisons, least32, most32, poison, saturate};
+use super::int::compare;
+use super::{Args, File, Run, lanes, levels};
+use crate::isa::{Op, Ty};
+
+/// A 16-bit format, as a type.
+trait Half {
+    const FORMAT: Format;
+    fn read(x: u16) -> f32;
+    /// Exact for sums and products of two f16 in f32; of bfloats see [`Half::sum`].
+    fn write(x: f32) -> u16;
+    fn sum(a: f32, b: f32) -> u16;
+    fn flush(x: u16) -> u16;
+}
+struct F;
+struct B;
+impl Half for F {
+    const FORMAT: Format = F16;
+    #[inline(always)]
+    fn read(x: u16) -> f32 {
+        from_f16(x)
+    }
+    #[inline(always)]
+    fn write(x: f32) -> u16 {
+        to_f16(x)
+    }
+    #[inline(always)]
+    fn sum(a: f32, b: f32) -> u16 {
+        to_f16(a + b)
+    }
+    #[inline(always)]
+    fn flush(x: u16) -> u16 {
+        if x & 0x7c00 == 0 { x & 0x8000 } else { x }
+    }
+}
+impl Half for B {
+    const FORMAT: Format = BF16;
+    #[inline(always)]
+    fn read(x: u16) -> f32 {
+        from_bf16(x)
+    }
+    #[inline(always)]
+    fn write(x: f32) -> u16 {
+        to_bf16(x)
+    }
+    #[inline(always)]
+    fn sum(a: f32, b: f32) -> u16 {
+        // 24 bits are more than twice the 8 of a bfloat plus two: rounding twice is rounding once.
+        to_bf16(a + b)
+    }
+    #[inline(always)]
+    fn flush(x: u16) -> u16 {
+        x
+    }
+}
+
+#[inline(always)]
+fn fused<H: Half>(a: u16, b: u16, c: u16) -> u16 {
+    let x = Exact::fused(
+        f64::from(H::read(a)),
+        f64::from(H::read(b)),
+        f64::from(H::read(c)),
+    );
+    let x = if x.value.is_finite() {
+        x
+    } else {
+        Exact::of(x.value)
+    };
+    H::FORMAT.round(x, Mode::Even) as u16
+}
+#[inline(always)]
+fn pair(a: u32, b: u32, f: impl Fn(u16, u16) -> u16) -> u32 {
+    u32::from(f(a as u16, b as u16)) | u32::from(f((a >> 16) as u16, (b >> 16) as u16)) << 16
+}
+#[inline(always)]
+fn clamp<H: Half>(x: u16) -> u16 {
+    H::write(saturate(H::read(x)))
+}
+
+/// For each format and width: single or pair.
+macro_rules! each {
+    ($op:ident, $h:ident, |$($x:ident),*| $body:expr) => {
+        match $op.ty("t")? {
+            Ty::F16 => { type $h = F; Some(lanes!(|$($x: u16),*| -> u16 { $body })) }
+            Ty::BF16 => { type $h = B; Some(lanes!(|$($x: u16),*| -> u16 { $body })) }
+            Ty::F16x2 => { type $h = F; Some(lanes!(|$($x: u32),*| -> u32 { each!(@pair |$($x),*| $body) })) }
+            Ty::BF16x2 => { type $h = B; Some(lanes!(|$($x: u32),*| -> u32 { each!(@pair |$($x),*| $body) })) }
+            _ => None,
+        }
+    };
+    (@pair |$($x:ident),*| $body:expr) => {{
+        let lo: u16 = { $(let $x = $x as u16;)* $body };
+        let hi: u16 = { $(let $x = ($x >> 16) as u16;)* $body };
+        u32::from(lo) | u32::from(hi) << 16
+    }};
+}
+
+macro_rules! binary {
+    ($($name:ident: |$a:ident, $b:ident| $r:expr;)*) => { $(
+        /// See the row.
+        #[must_use]
+        pub fn $name(op: &Op) -> Option<Run> {
+            match (op.has("ftz"), op.has("sat")) {
+                (false, false) => each!(op, H, |p, q| { let ($a, $b) = (H::read(p), H::read(q)); $r }),
+                (true, false) => each!(op, H, |p, q| { let ($a, $b) = (H::read(H::flush(p)), H::read(H::flush(q))); H::flush($r) }),
+                (false, true) => each!(op, H, |p, q| { let ($a, $b) = (H::read(p), H::read(q)); clamp::<H>($r) }),
+                (true, true) => each!(op, H, |p, q| { let ($a, $b) = (H::read(H::flush(p)), H::read(H::flush(q))); clamp::<H>(H::flush($r)) }),
+            }
+        }
+    )* };
+}
+binary! {
+    add: |a, b| H::sum(a, b);
+    sub: |a, b| H::sum(a, -b);
+    mul: |a, b| H::write(a * b);
+}
+
+/// See the row.
+#[must_use]
+pub fn fma(op: &Op) -> Option<Run> {
+    match (op.has("ftz"), op.has("sat"), op.has("relu")) {
+        (false, false, false) => each!(op, H, |a, b, c| fused::<H>(a, b, c)),
+        (true, false, false) => each!(op, H, |a, b, c| H::flush(fused::<H>(
+            H::flush(a),
+            H::flush(b),
+            H::flush(c)
+        ))),
+        (ftz, true, _) => {
+            if ftz {
+                each!(op, H, |a, b, c| clamp::<H>(H::flush(fused::<H>(
+                    H::flush(a),
+                    H::flush(b),
+                    H::flush(c)
+                ))))
+            } else {
+                each!(op, H, |a, b, c| clamp::<H>(fused::<H>(a, b, c)))
+            }
+        }
+        (false, false, true) => each!(op, H, |a, b, c| relu(fused::<H>(a, b, c))),
+        (true, false, true) => each!(op, H, |a, b, c| relu(H::flush(fused::<H>(
+            H::flush(a),
+            H::flush(b),
+            H::flush(c)
+        )))),
+    }
+}
+/// Zero for a negative; NaN stays.
+#[inline(always)]
+pub(super) fn relu(x: u16) -> u16 {
+    if x & 0x8000 != 0 && x != 0x7fff { 0 } else { x }
+}
+/// See the row.
+#[must_use]
+pub fn abs(op: &Op) -> Option<Run> {
+    if op.has("ftz") {
+        each!(op, H, |a| H::flush(a) & 0x7fff)
+    } else {
+        each!(op, H, |a| {
+            let _ = H::FORMAT;
+            a & 0x7fff
+        })
+    }
+}
+/// See the row.
+#[must_use]
+pub fn neg(op: &Op) -> Option<Run> {
+    if op.has("ftz") {
+        each!(op, H, |a| H::flush(a) ^ 0x8000)
+    } else {
+        each!(op, H, |a| {
+            let _ = H::FORMAT;
+            a ^ 0x8000
+        })
+    }
+}
+macro_rules! extreme {
+    ($op:ident, $f:ident) => {{
+        macro_rules! go {
+            ($read:expr, $fix:expr) => {
+                each!($op, H, |p, q| {
+                    let read = $read;
+                    let (a, b): (f32, f32) =
+                        (H::read(read(p, H::flush(p))), H::read(read(q, H::flush(q))));
+                    let fix = $fix;
+                    H::write(fix(a, b))
+                })
+            };
+        }
+        match ($op.has("ftz"), $op.has("NaN"), $op.has("xorsign")) {
+            (false, false, false) => go!(|x, _: u16| x, |a: f32, b: f32| $f(a, b)),
+            (true, false, false) => go!(|_: u16, x| x, |a: f32, b: f32| $f(a, b)),
+            (false, true, false) => go!(|x, _: u16| x, |a: f32, b: f32| poison(a, b, $f(a, b))),
+            (true, true, false) => go!(|_: u16, x| x, |a: f32, b: f32| poison(a, b, $f(a, b))),
+            (false, nan, true) => {
+                if nan {
+                    go!(|x, _: u16| x, |a: f32, b: f32| poison(
+                        a,
+                        b,
+                        signed(a, b, $f(a.abs(), b.abs()))
+                    ))
+                } else {
+                    go!(|x, _: u16| x, |a: f32, b: f32| signed(
+                        a,
+                        b,
+                        $f(a.abs(), b.abs())
+                    ))
+                }
+            }
+            (true, nan, true) => {
+                if nan {
+                    go!(|_: u16, x| x, |a: f32, b: f32| poison(
+                        a,
+                        b,
+                        signed(a, b, $f(a.abs(), b.abs()))
+                    ))
+                } else {
+                    go!(|_: u16, x| x, |a: f32, b: f32| signed(
+                        a,
+                        b,
+                        $f(a.abs(), b.abs())
+                    ))
+                }
+            }
+        }
+    }};
+}
+#[inline(always)]
+fn signed(a: f32, b: f32, r: f32) -> f32 {
+    if a.is_sign_negative() != b.is_sign_negative() {
+        -r
+    } else {
+        r
+    }
+}
+/// See the row.
+#[must_use]
+pub fn min(op: &Op) -> Option<Run> {
+    extreme!(op, least32)
+}
+/// See the row.
+#[must_use]
+pub fn max(op: &Op) -> Option<Run> {
+    extreme!(op, most32)
+}
+
+/// Comparison of one half of a register.
+macro_rules! half_compare {
+    ($h:ident, $shift:literal, $x:ident, $y:ident, $c:expr) => {
+        compare!(u32, |$x, $y| {
+            let ($x, $y) = (
+                $h::read(($x >> $shift) as u16),
+                $h::read(($y >> $shift) as u16),
+            );
+            $c
+        })
+    };
+}
+/// See the row.
+#[must_use]
+pub fn setp(op: &Op) -> Option<Run> {
+    let cmp = op.get("cmp")?;
+    macro_rules! f {
+        ($x:ident, $y:ident, $c:expr) => {
+            half_compare!(F, 0, $x, $y, $c)
+        };
+    }
+    macro_rules! b {
+        ($x:ident, $y:ident, $c:expr) => {
+            half_compare!(B, 0, $x, $y, $c)
+        };
+    }
+    macro_rules! ff {
+        ($x:ident, $y:ident, $c:expr) => {
+            pair_compare!(F, $x, $y, $c)
+        };
+    }
+    macro_rules! bb {
+        ($x:ident, $y:ident, $c:expr) => {
+            pair_compare!(B, $x, $y, $c)
+        };
+    }
+    Some(match op.ty("t")? {
+        Ty::F16 => comparisons!(cmp, f),
+        Ty::BF16 => comparisons!(cmp, b),
+        Ty::F16x2 => comparisons!(cmp, ff),
+        _ => comparisons!(cmp, bb),
+    })
+}
+/// Both halves: the low one's answer in the first predicate, the high one's behind the bar.
+macro_rules! pair_compare {
+    ($h:ident, $x:ident, $y:ident, $c:expr) => {{
+        #[inline(always)]
+        fn body(f: &mut File, a: &Args, mask: u32) {
+            let (p, q) = (f.words[a.s[1] as usize].0, f.words[a.s[2] as usize].0);
+            let mut bits = [0u32; 2];
+            for i in 0..super::LANES {
+                for (k, out) in bits.iter_mut().enumerate() {
+                    let ($x, $y) = (
+                        $h::read((p[i] >> (16 * k)) as u16),
+                        $h::read((q[i] >> (16 * k)) as u16),
+                    );
+                    *out |= u32::from($c) << i;
+                }
+            }
+            let both = Args {
+                pair: super::SINK_PRED,
+                ..a.clone()
+            };
+            super::int::put_compare(f, &both, mask, bits[0]);
+            let high = Args {
+                s: {
+                    let mut s = a.s;
+                    s[0] = a.pair;
+                    s
+                },
+                pair: super::SINK_PRED,
+                ..a.clone()
+            };
+            super::int::put_compare(f, &high, mask, bits[1]);
+        }
+        levels!(body)
+    }};
+}
+use pair_compare;
+
+/// See the row.
+#[must_use]
+pub fn set(op: &Op) -> Option<Run> {
+    let cmp = op.get("cmp")?;
+    macro_rules! one {
+        ($x:ident, $y:ident, $c:expr) => {
+            each!(op, H, |p, q| {
+                let ($x, $y) = (H::read(p), H::read(q));
+                H::write(if $c { 1.0 } else { 0.0 })
+            })
+        };
+    }
+    comparisons!(cmp, one)
+}
+/// See the row.
+#[must_use]
+pub fn set_bits(op: &Op) -> Option<Run> {
+    let cmp = op.get("cmp")?;
+    macro_rules! one {
+        ($x:ident, $y:ident, $c:expr) => {
+            each!(op, H, |p, q| {
+                let ($x, $y) = (H::read(p), H::read(q));
+                if $c { 0xffff } else { 0 }
+            })
+        };
+    }
+    if op.ty("d")?.bits() == 32 && op.ty("t")?.bits() == 16 {
+        macro_rules! wide {
+            ($x:ident, $y:ident, $c:expr) => {
+                match op.ty("t")? {
+                    Ty::F16 => Some(lanes!(|p: u16, q: u16| -> u32 {
+                        let ($x, $y) = (F::read(p), F::read(q));
+                        if $c { !0 } else { 0 }
+                    })),
+                    _ => Some(lanes!(|p: u16, q: u16| -> u32 {
+                        let ($x, $y) = (B::read(p), B::read(q));
+                        if $c { !0 } else { 0 }
+                    })),
+                }
+            };
+        }
+        return comparisons!(cmp, wide);
+    }
+    comparisons!(cmp, one)
+}
+/// Both halves of two registers through a function of f32 values.
+#[inline(always)]
+pub(super) fn map_pair(a: u32, f: impl Fn(u16) -> u16) -> u32 {
+    pair(a, 0, |x, _| f(x))
+}
