@@ -30,6 +30,7 @@ mod order;
 pub mod report;
 mod stream;
 mod tensor;
+pub mod vm;
 mod workspace;
 
 pub use call::Call;

@@ -1,0 +1,695 @@
+//! The run loop: a warp's turn, control flow, and what lanes do together.
+
+use super::block::Team;
+use super::fault::{Code, Fault};
+use super::launch::Env;
+use super::program::{ABSENT, Act, Kernel, Step};
+use super::warp::{Frag, State, Warp};
+use tiki_kernel::isa::meaning::ask::{Ask, Fold};
+use tiki_kernel::isa::meaning::int::NEGATED;
+use tiki_kernel::isa::meaning::{LANES, Plane, put_plane};
+use tiki_kernel::isa::{Shfl, Vote};
+
+/// What a request does to the fragment that made it.
+pub(super) enum After {
+    /// On to the next step.
+    Next,
+    /// It stands elsewhere already.
+    Jumped,
+    /// It waits, at this step or behind it.
+    Wait(State, bool),
+    /// Its lanes are gone, or it waits in the warp's list.
+    Gone,
+}
+
+pub(super) type Result<T> = std::result::Result<T, Box<Fault>>;
+
+/// Who runs: block, warp, step, and the lanes that execute.
+pub(super) struct Ctx<'a, 'e> {
+    pub(super) env: &'a Env<'e>,
+    pub(super) b: usize,
+    pub(super) step: &'a Step,
+    pub(super) mask: u32,
+}
+
+impl Ctx<'_, '_> {
+    pub(super) fn fault(
+        &self,
+        team: &Team,
+        warp: &Warp,
+        code: Code,
+        lanes: u32,
+        text: impl Into<String>,
+    ) -> Box<Fault> {
+        self.env.fault_at(
+            code,
+            text.into(),
+            self.step,
+            team.blocks[self.b].id,
+            warp.index,
+            lanes,
+        )
+    }
+    /// Plane of an operand.
+    pub(super) fn slot(&self, at: u8) -> u32 {
+        self.step.args.s[at as usize]
+    }
+    /// Plane of an operand that may be left out.
+    pub(super) fn given(&self, at: Option<u8>) -> Option<u32> {
+        at.map(|a| self.slot(a)).filter(|s| *s != ABSENT)
+    }
+    /// The first lane that executes.
+    pub(super) fn leader(&self) -> usize {
+        self.mask.trailing_zeros() as usize & 31
+    }
+    /// An operand's value in the first lane that executes.
+    pub(super) fn uniform(&self, warp: &Warp, slot: u32) -> u32 {
+        warp.file.words[slot as usize].0[self.leader()]
+    }
+    /// A condition, with its negation.
+    pub(super) fn condition(&self, warp: &Warp, slot: u32) -> u32 {
+        warp.file.preds[slot as usize]
+            ^ if self.step.args.flags & NEGATED != 0 {
+                u32::MAX
+            } else {
+                0
+            }
+    }
+}
+
+impl Team {
+    /// Lets a warp run; whether it could.
+    pub(super) fn turn(
+        &mut self,
+        env: &Env<'_>,
+        b: usize,
+        w: usize,
+        mut budget: u32,
+    ) -> Result<bool> {
+        let mut warp = std::mem::take(&mut self.blocks[b].warps[w]);
+        let r = self.turn_of(env, b, &mut warp, &mut budget);
+        self.blocks[b].warps[w] = warp;
+        r
+    }
+
+    fn turn_of(
+        &mut self,
+        env: &Env<'_>,
+        b: usize,
+        warp: &mut Warp,
+        budget: &mut u32,
+    ) -> Result<bool> {
+        let before = *budget;
+        if !self.wake(env, b, warp) {
+            return self.force(env, b, warp).map(|()| false);
+        }
+        while *budget > 0 {
+            let Some(cur) = warp.pick() else { break };
+            self.run_frag(env, b, warp, cur, budget)?;
+        }
+        let used = u64::from(before - *budget);
+        warp.steps += used;
+        self.clock += used;
+        if env.options.max_steps != 0 && warp.steps > env.options.max_steps {
+            let f = &warp.frags.first();
+            let at = f.map_or(0, |f| f.pc);
+            let text = format!("a warp has run {} steps", warp.steps);
+            return Err(env.fault_at(
+                Code::Livelock,
+                text,
+                &env.kernel.code[at as usize],
+                self.blocks[b].id,
+                warp.index,
+                0,
+            ));
+        }
+        Ok(used > 0)
+    }
+
+    /// A warp of which every fragment waits for lanes that cannot come.
+    fn force(&self, env: &Env<'_>, b: usize, warp: &Warp) -> Result<()> {
+        let only_joins =
+            !warp.frags.is_empty() && warp.frags.iter().all(|f| matches!(f.state, State::Join(_)));
+        if !only_joins {
+            return Ok(());
+        }
+        let f = &warp.frags[0];
+        let State::Join(wanted) = f.state else {
+            return Ok(());
+        };
+        let step = &env.kernel.code[f.pc as usize];
+        let missing = super::fault::lanes(wanted & warp.alive & !f.mask);
+        let (code, what) = match step.act {
+            Act::Ask(Ask::Bar { .. }) => (
+                Code::DivergentBarrier,
+                "a barrier that whole warps must reach together",
+            ),
+            _ => (Code::Mask, "an instruction that needs other lanes"),
+        };
+        let text = format!("{what} is reached without lanes {missing}, which wait elsewhere");
+        Err(env.fault_at(code, text, step, self.blocks[b].id, warp.index, f.mask))
+    }
+
+    fn run_frag(
+        &mut self,
+        env: &Env<'_>,
+        b: usize,
+        warp: &mut Warp,
+        mut cur: Frag,
+        budget: &mut u32,
+    ) -> Result<()> {
+        let kernel: &Kernel = env.kernel;
+        let level = env.level;
+        let mut limit = warp.limit(&cur);
+        while *budget > 0 {
+            if cur.pc >= limit {
+                break;
+            }
+            let step = &kernel.code[cur.pc as usize];
+            let mask = match step.guard {
+                None => cur.mask,
+                Some((p, negated)) => {
+                    cur.mask & (warp.file.preds[p as usize] ^ if negated { u32::MAX } else { 0 })
+                }
+            };
+            *budget -= 1;
+            match &step.act {
+                Act::Lanes(run) => {
+                    if mask != 0 {
+                        level.run(run, &mut warp.file, &step.args, mask);
+                    }
+                    cur.pc += 1;
+                }
+                Act::Ask(Ask::Branch) => {
+                    let to = step.targets[0];
+                    if mask == cur.mask {
+                        cur.pc = to;
+                    } else if mask == 0 {
+                        cur.pc += 1;
+                    } else {
+                        cur.mask &= !mask;
+                        cur.pc += 1;
+                        warp.frags.push(Frag {
+                            pc: to,
+                            mask,
+                            calls: cur.calls.clone(),
+                            state: State::Ready,
+                        });
+                        break;
+                    }
+                    if !warp.frags.is_empty() {
+                        limit = warp.limit(&cur);
+                    }
+                }
+                _ if mask == 0 => cur.pc += 1,
+                act => {
+                    let ctx = Ctx { env, b, step, mask };
+                    match self.act(&ctx, act, warp, &mut cur)? {
+                        After::Next => cur.pc += 1,
+                        After::Jumped => break,
+                        After::Wait(state, behind) => {
+                            cur.pc += u32::from(behind);
+                            cur.state = state;
+                            break;
+                        }
+                        After::Gone => {
+                            if cur.mask == 0 {
+                                return Ok(());
+                            }
+                            break;
+                        }
+                    }
+                }
+            }
+        }
+        if cur.mask != 0 {
+            warp.frags.push(cur);
+        }
+        Ok(())
+    }
+
+    fn act(
+        &mut self,
+        ctx: &Ctx<'_, '_>,
+        act: &Act,
+        warp: &mut Warp,
+        cur: &mut Frag,
+    ) -> Result<After> {
+        match act {
+            Act::Ask(ask) => self.ask(ctx, ask, warp, cur),
+            Act::Extend { slot, signed } => {
+                let low = warp.file.words[*slot as usize].0;
+                let high = low.map(|x| {
+                    if *signed {
+                        ((x as i32) >> 31) as u32
+                    } else {
+                        0
+                    }
+                });
+                put_plane(&mut warp.file.words[*slot as usize + 1], &high, ctx.mask);
+                Ok(After::Next)
+            }
+            Act::Copies(list) => {
+                for (from, to, bytes) in list {
+                    copy_own(warp, *from, *to, *bytes, ctx.mask);
+                }
+                Ok(After::Next)
+            }
+            Act::Clock { slot, wide } => {
+                self.clock += 1;
+                warp.file.words[*slot as usize] = Plane::splat(self.clock as u32);
+                if *wide {
+                    warp.file.words[*slot as usize + 1] = Plane::splat((self.clock >> 32) as u32);
+                }
+                Ok(After::Next)
+            }
+            Act::Lanes(_) => Ok(After::Next),
+        }
+    }
+
+    fn ask(
+        &mut self,
+        ctx: &Ctx<'_, '_>,
+        ask: &Ask,
+        warp: &mut Warp,
+        cur: &mut Frag,
+    ) -> Result<After> {
+        match *ask {
+            Ask::Load(a) => self.load(ctx, &a, warp).map(|()| After::Next),
+            Ask::Store(a) => self.store(ctx, &a, warp).map(|()| After::Next),
+            Ask::Atomic(a) => self.atomic(ctx, &a, warp).map(|()| After::Next),
+            Ask::Nothing | Ask::Fence | Ask::FenceProxy | Ask::SetRegisters | Ask::GroupFence => {
+                Ok(After::Next)
+            }
+            Ask::Branch => Ok(After::Next),
+            Ask::Switch => Ok(switch(ctx, warp, cur)),
+            Ask::Call => {
+                split(warp, cur, ctx.mask);
+                cur.calls.push(cur.pc + 1);
+                cur.pc = ctx.step.targets[0];
+                Ok(After::Jumped)
+            }
+            Ask::Return if cur.calls.is_empty() => self.leave(ctx, warp, cur),
+            Ask::Return => {
+                split(warp, cur, ctx.mask);
+                cur.pc = cur.calls.pop().unwrap_or(0);
+                Ok(After::Jumped)
+            }
+            Ask::Exit => self.leave(ctx, warp, cur),
+            Ask::Trap => Err(ctx.fault(
+                self,
+                warp,
+                Code::Trap,
+                ctx.mask,
+                "the kernel stopped itself",
+            )),
+            Ask::Shuffle(mode) => {
+                self.together(ctx, warp, cur, 4, |t, c, w| shuffle(t, c, w, mode))
+            }
+            Ask::Vote(mode) => self.together(ctx, warp, cur, 2, |_, c, w| {
+                vote(c, w, mode);
+                Ok(())
+            }),
+            Ask::Match { all, wide } => self.together(ctx, warp, cur, 2, |_, c, w| {
+                matching(c, w, all, wide);
+                Ok(())
+            }),
+            Ask::Redux(f) => self.together(ctx, warp, cur, 2, |_, c, w| {
+                let from = w.file.words[c.slot(1) as usize].0;
+                let lanes = c.mask & member_mask(c, w, 2);
+                let mut all = (0..LANES).filter(|i| lanes >> i & 1 == 1).map(|i| from[i]);
+                let first = all.next().unwrap_or(0);
+                let r = all.fold(first, f);
+                put_plane(&mut w.file.words[c.slot(0) as usize], &[r; LANES], c.mask);
+                Ok(())
+            }),
+            Ask::ActiveMask => {
+                put_plane(
+                    &mut warp.file.words[ctx.slot(0) as usize],
+                    &[ctx.mask; LANES],
+                    ctx.mask,
+                );
+                Ok(After::Next)
+            }
+            Ask::SyncWarp => self.together(ctx, warp, cur, 0, |_, _, _| Ok(())),
+            Ask::Bar {
+                wait,
+                aligned,
+                id,
+                count,
+                fold,
+                pred,
+            } => {
+                if aligned {
+                    warp.absorb(cur, |s| matches!(s, State::Join(_)));
+                    if ctx.step.guard.is_none() && cur.mask != warp.alive {
+                        return Ok(After::Wait(State::Join(warp.alive), false));
+                    }
+                }
+                let mask = if ctx.step.guard.is_none() {
+                    cur.mask
+                } else {
+                    ctx.mask
+                };
+                split(warp, cur, mask);
+                let ctx = Ctx {
+                    env: ctx.env,
+                    b: ctx.b,
+                    step: ctx.step,
+                    mask,
+                };
+                let given = (
+                    ctx.uniform(warp, ctx.slot(id)),
+                    ctx.given(count).map(|s| ctx.uniform(warp, s)),
+                );
+                let bits = ctx.given(pred).map_or(0, |p| ctx.condition(warp, p));
+                self.bar(&ctx, warp, cur, given, wait, (fold, bits))
+            }
+            Ask::ClusterArrive => {
+                self.cluster_arrived += ctx.mask.count_ones();
+                self.cluster_step(0);
+                // A wait that follows waits for the phase that this arrival belongs to.
+                warp.transfers.cluster = if self.cluster_arrived == 0 {
+                    self.cluster_generation - 1
+                } else {
+                    self.cluster_generation
+                };
+                Ok(After::Next)
+            }
+            Ask::ClusterWait => {
+                let generation = warp.transfers.cluster;
+                if self.cluster_generation != generation {
+                    Ok(After::Next)
+                } else {
+                    Ok(After::Wait(State::Cluster { generation }, true))
+                }
+            }
+            Ask::CopyIssue => self.copy_issue(ctx, warp).map(|()| After::Next),
+            Ask::CopyCommit => {
+                self.copy_commit(ctx, warp);
+                Ok(After::Next)
+            }
+            Ask::CopyWait => self.copy_wait(ctx, warp).map(|()| After::Next),
+            Ask::MatrixLoad { num, trans } => {
+                self.whole(ctx, warp, cur, |t, c, w| t.matrix_load(c, w, num, trans))
+            }
+            Ask::MatrixStore { num, trans } => {
+                self.whole(ctx, warp, cur, |t, c, w| t.matrix_store(c, w, num, trans))
+            }
+            Ask::MatrixTranspose => self.whole(ctx, warp, cur, |_, c, w| {
+                super::matrix::transpose(c, w);
+                Ok(())
+            }),
+            Ask::Multiply(shape) => self.whole(ctx, warp, cur, |_, c, w| {
+                super::matrix::multiply(c, w, &shape);
+                Ok(())
+            }),
+            Ask::WmmaLoad {
+                which,
+                row,
+                shape,
+                space,
+            } => self.whole(ctx, warp, cur, |t, c, w| {
+                t.wmma_load(c, w, which, row, shape, space)
+            }),
+            Ask::WmmaStore { row, shape, space } => self.whole(ctx, warp, cur, |t, c, w| {
+                t.wmma_store(c, w, row, shape, space)
+            }),
+            Ask::Wmma { shape } => self.whole(ctx, warp, cur, |_, c, w| {
+                super::wmma::multiply(c, w, shape);
+                Ok(())
+            }),
+            Ask::GroupCommit => {
+                self.group_commit(ctx, warp);
+                Ok(After::Next)
+            }
+            Ask::GroupWait => self.group_wait(ctx, warp).map(|()| After::Next),
+            Ask::GroupMultiply { shape, registers } => {
+                self.group_multiply(ctx, warp, cur, &shape, registers)
+            }
+            ref object @ (Ask::CopyArrive { .. }
+            | Ask::ObjectInit
+            | Ask::ObjectInval
+            | Ask::ObjectArrive { .. }
+            | Ask::ObjectBytes { .. }
+            | Ask::ObjectWait { .. }
+            | Ask::ObjectPending
+            | Ask::StoreAsync(_)) => self.object(ctx, object, warp),
+            ref bulk @ (Ask::BulkLoad { .. }
+            | Ask::BulkPeer
+            | Ask::BulkStore { .. }
+            | Ask::BoxLoad { .. }
+            | Ask::BoxStore { .. }
+            | Ask::BulkCommit
+            | Ask::BulkWait { .. }) => self.bulk(ctx, bulk, warp),
+        }
+    }
+
+    /// Lanes leave the kernel; barriers that waited for all may now be complete.
+    fn leave(&mut self, ctx: &Ctx<'_, '_>, warp: &mut Warp, cur: &mut Frag) -> Result<After> {
+        cur.mask &= !ctx.mask;
+        warp.alive &= !ctx.mask;
+        cur.pc += 1;
+        let gone = warp.alive == 0;
+        if gone {
+            self.settle_bars(ctx.b, warp.index);
+        }
+        self.cluster_step(ctx.mask.count_ones());
+        Ok(After::Gone)
+    }
+
+    /// A request of lanes that a mask names: they must all be here.
+    fn together(
+        &mut self,
+        ctx: &Ctx<'_, '_>,
+        warp: &mut Warp,
+        cur: &mut Frag,
+        mask_at: u8,
+        run: impl FnOnce(&mut Team, &Ctx<'_, '_>, &mut Warp) -> Result<()>,
+    ) -> Result<After> {
+        let wanted = member_mask(ctx, warp, mask_at);
+        self.gathered(ctx, warp, cur, wanted, run)
+    }
+
+    /// A request of all lanes of a warp.
+    fn whole(
+        &mut self,
+        ctx: &Ctx<'_, '_>,
+        warp: &mut Warp,
+        cur: &mut Frag,
+        run: impl FnOnce(&mut Team, &Ctx<'_, '_>, &mut Warp) -> Result<()>,
+    ) -> Result<After> {
+        if warp.alive != u32::MAX || (ctx.step.guard.is_some() && ctx.mask != u32::MAX) {
+            let missing = !ctx.mask;
+            return Err(ctx.fault(
+                self,
+                warp,
+                Code::Mask,
+                missing,
+                "an instruction of a whole warp is executed by a part of it",
+            ));
+        }
+        self.gathered(ctx, warp, cur, u32::MAX, run)
+    }
+
+    fn gathered(
+        &mut self,
+        ctx: &Ctx<'_, '_>,
+        warp: &mut Warp,
+        cur: &mut Frag,
+        wanted: u32,
+        run: impl FnOnce(&mut Team, &Ctx<'_, '_>, &mut Warp) -> Result<()>,
+    ) -> Result<After> {
+        let needed = wanted & warp.alive;
+        let mut mask = ctx.mask;
+        if needed & !cur.mask != 0 {
+            let had = cur.mask;
+            warp.absorb(cur, |s| matches!(s, State::Join(_) | State::Ready));
+            mask |= cur.mask & !had;
+            if needed & !cur.mask != 0 {
+                return Ok(After::Wait(State::Join(wanted), false));
+            }
+        }
+        let ctx = Ctx {
+            env: ctx.env,
+            b: ctx.b,
+            step: ctx.step,
+            mask,
+        };
+        if ctx.env.options.checks != super::Checks::Run && mask & !wanted != 0 {
+            let text = format!(
+                "lanes {} execute it, its mask names {}",
+                super::fault::lanes(mask),
+                super::fault::lanes(wanted)
+            );
+            return Err(ctx.fault(self, warp, Code::Mask, mask & !wanted, text));
+        }
+        run(self, &ctx, warp)?;
+        Ok(After::Next)
+    }
+}
+
+/// Keeps only the lanes of a mask; the others go on behind this step.
+fn split(warp: &mut Warp, cur: &mut Frag, mask: u32) {
+    let rest = cur.mask & !mask;
+    if rest != 0 {
+        warp.frags.push(Frag {
+            pc: cur.pc + 1,
+            mask: rest,
+            calls: cur.calls.clone(),
+            state: State::Ready,
+        });
+        cur.mask &= mask;
+    }
+}
+
+/// The lanes that a mask operand names.
+fn member_mask(ctx: &Ctx<'_, '_>, warp: &Warp, at: u8) -> u32 {
+    ctx.uniform(warp, ctx.slot(at))
+}
+
+fn switch(ctx: &Ctx<'_, '_>, warp: &mut Warp, cur: &mut Frag) -> After {
+    let index = warp.file.words[ctx.slot(0) as usize].0;
+    let mut left = ctx.mask;
+    cur.mask &= !ctx.mask;
+    while left != 0 {
+        let first = index[left.trailing_zeros() as usize];
+        let same = (0..32)
+            .filter(|i| left >> i & 1 == 1 && index[*i as usize] == first)
+            .fold(0, |m, i| m | 1u32 << i);
+        left &= !same;
+        // An index outside the table is undefined; the last label is as good as any.
+        let to = ctx.step.targets[(first as usize).min(ctx.step.targets.len() - 1)];
+        warp.frags.push(Frag {
+            pc: to,
+            mask: same,
+            calls: cur.calls.clone(),
+            state: State::Ready,
+        });
+    }
+    cur.pc += 1;
+    After::Gone
+}
+
+/// Copies bytes of the threads' own memory.
+fn copy_own(warp: &mut Warp, from: u32, to: u32, bytes: u32, mask: u32) {
+    for k in 0..bytes.div_ceil(4) {
+        let plane = warp.local[(from / 4 + k) as usize].0;
+        put_plane(&mut warp.local[(to / 4 + k) as usize], &plane, mask);
+    }
+}
+
+fn shuffle(team: &Team, ctx: &Ctx<'_, '_>, warp: &mut Warp, mode: Shfl) -> Result<()> {
+    let words = &warp.file.words;
+    let (a, bb, cc) = (
+        words[ctx.slot(1) as usize].0,
+        words[ctx.slot(2) as usize].0,
+        words[ctx.slot(3) as usize].0,
+    );
+    let mut out = [0; LANES];
+    let (mut inside, mut strangers) = (0u32, 0u32);
+    for lane in 0..LANES as u32 {
+        let (b, c) = (bb[lane as usize] & 31, cc[lane as usize]);
+        let (segment, clamp) = (c >> 8 & 31, c & 31);
+        let (low, high) = (lane & segment, (lane & segment) | (clamp & !segment));
+        let (j, ok) = match mode {
+            Shfl::Up => {
+                let j = lane as i32 - b as i32;
+                (j as u32, j >= high as i32)
+            }
+            Shfl::Down => (lane + b, lane + b <= high),
+            Shfl::Bfly => (lane ^ b, lane ^ b <= high),
+            Shfl::Idx => {
+                let j = low | (b & !segment);
+                (j, j <= high)
+            }
+        };
+        let j = if ok { j & 31 } else { lane };
+        out[lane as usize] = a[j as usize];
+        inside |= u32::from(ok) << lane;
+        if ctx.mask >> j & 1 == 0 {
+            strangers |= 1 << lane;
+        }
+    }
+    if ctx.env.options.checks == super::Checks::All && strangers & ctx.mask != 0 {
+        return Err(ctx.fault(
+            team,
+            warp,
+            Code::Mask,
+            strangers & ctx.mask,
+            "reads a lane that does not take part",
+        ));
+    }
+    put_plane(&mut warp.file.words[ctx.slot(0) as usize], &out, ctx.mask);
+    let p = &mut warp.file.preds[ctx.step.args.pair as usize];
+    *p = (inside & ctx.mask) | (*p & !ctx.mask);
+    Ok(())
+}
+
+fn vote(ctx: &Ctx<'_, '_>, warp: &mut Warp, mode: Vote) {
+    let lanes = ctx.mask & member_mask(ctx, warp, 2);
+    let yes = ctx.condition(warp, ctx.slot(1)) & lanes;
+    let answer = match mode {
+        Vote::Ballot => {
+            put_plane(
+                &mut warp.file.words[ctx.slot(0) as usize],
+                &[yes; LANES],
+                ctx.mask,
+            );
+            return;
+        }
+        Vote::All => yes == lanes,
+        Vote::Any => yes != 0,
+        Vote::Uni => yes == lanes || yes == 0,
+    };
+    let p = &mut warp.file.preds[ctx.slot(0) as usize];
+    *p = (if answer { ctx.mask } else { 0 }) | (*p & !ctx.mask);
+}
+
+fn matching(ctx: &Ctx<'_, '_>, warp: &mut Warp, all: bool, wide: bool) {
+    let lanes = ctx.mask & member_mask(ctx, warp, 2);
+    let slot = ctx.slot(1) as usize;
+    let value = |i: usize| {
+        u64::from(warp.file.words[slot].0[i])
+            | if wide {
+                u64::from(warp.file.words[slot + 1].0[i]) << 32
+            } else {
+                0
+            }
+    };
+    let mut out = [0; LANES];
+    for (i, o) in out.iter_mut().enumerate() {
+        *o = (0..LANES)
+            .filter(|j| lanes >> j & 1 == 1 && value(*j) == value(i))
+            .fold(0, |m, j| m | 1 << j);
+    }
+    let mut same = 0;
+    if all {
+        let agreed = (0..LANES)
+            .filter(|i| lanes >> i & 1 == 1)
+            .all(|i| out[i] == lanes);
+        out = [if agreed { lanes } else { 0 }; LANES];
+        same = if agreed { u32::MAX } else { 0 };
+    }
+    put_plane(&mut warp.file.words[ctx.slot(0) as usize], &out, ctx.mask);
+    let p = &mut warp.file.preds[ctx.step.args.pair as usize];
+    *p = (same & ctx.mask) | (*p & !ctx.mask);
+}
+
+/// Writes what a barrier with a fold gives.
+pub(super) fn put_fold(
+    warp: &mut Warp,
+    step: &Step,
+    mask: u32,
+    fold: Fold,
+    result: (u32, bool, bool),
+) {
+    let slot = step.args.s[0] as usize;
+    let bit = |yes: bool| if yes { mask } else { 0 };
+    match fold {
+        Fold::None => {}
+        Fold::Popc => put_plane(&mut warp.file.words[slot], &[result.0; LANES], mask),
+        Fold::And => warp.file.preds[slot] = bit(result.1) | (warp.file.preds[slot] & !mask),
+        Fold::Or => warp.file.preds[slot] = bit(result.2) | (warp.file.preds[slot] & !mask),
+    }
+}

@@ -1,0 +1,258 @@
+//! A launch: its grid, checked, and its blocks, shared among host threads.
+//!
+//! Blocks that cannot see one another run on any number of threads; the result is the same because nothing
+//! depends on their order. Where they can (atomics on global memory, ordered or volatile accesses), one
+//! thread runs them in turns, in the order of their numbers, and a block that waits for another lets it run:
+//! again the result depends on nothing but the launch.
+
+use super::block::{Team, Turn};
+use super::dispatch::{Checked, Level};
+use super::fault::{Code, Fault};
+use super::memory::Table;
+use super::options::Options;
+use super::program::{Kernel, Program};
+use std::collections::VecDeque;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// What a launch did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Blocks.
+    pub blocks: u64,
+    /// Instructions of warps.
+    pub warp_instructions: u64,
+    /// Findings that did not stop it.
+    pub findings: Vec<Fault>,
+}
+
+/// All that a launch's blocks share.
+#[derive(Debug)]
+pub(super) struct Env<'a> {
+    pub(super) kernel: &'a Kernel,
+    pub(super) program: &'a Program,
+    pub(super) table: &'a Table,
+    pub(super) params: Vec<u8>,
+    pub(super) grid: [u32; 3],
+    pub(super) block: [u32; 3],
+    pub(super) cluster: [u32; 3],
+    pub(super) dynamic_shared: u32,
+    pub(super) level: Checked,
+    pub(super) options: &'a Options,
+}
+
+/// Resident teams of a thread that runs blocks in turns.
+const RESIDENT: usize = 4096;
+/// Turns before the next team is let in.
+const TURNS: u32 = 64;
+
+impl Env<'_> {
+    /// Identities of the blocks of the team with this number.
+    pub(super) fn block_ids(&self, team: u64, size: u32) -> Vec<[u32; 3]> {
+        let c = self.cluster.map(|c| c.max(1));
+        let across = [
+            self.grid[0] / c[0],
+            self.grid[1] / c[1],
+            self.grid[2] / c[2],
+        ]
+        .map(u64::from);
+        let at = [
+            team % across[0],
+            team / across[0] % across[1],
+            team / (across[0] * across[1]),
+        ];
+        (0..size)
+            .map(|r| {
+                let inside = [r % c[0], r / c[0] % c[1], r / (c[0] * c[1])];
+                std::array::from_fn(|d| at[d] as u32 * c[d] + inside[d])
+            })
+            .collect()
+    }
+    fn teams(&self) -> u64 {
+        let size = u64::from(self.cluster.iter().map(|c| c.max(&1)).product::<u32>());
+        self.grid.iter().map(|d| u64::from(*d)).product::<u64>() / size
+    }
+    fn refuse(&self, text: String) -> Box<Fault> {
+        refusal(&self.kernel.name, text)
+    }
+    /// Holds the launch against the kernel and the limits of a card.
+    fn check(&self) -> Result<(), Box<Fault>> {
+        let threads: u64 = self.block.iter().map(|d| u64::from(*d)).product();
+        let limits = [1024, 1024, 64];
+        if threads == 0 || threads > 1024 || (0..3).any(|d| self.block[d] > limits[d]) {
+            return Err(self.refuse(format!(
+                "a block of {:?} threads: 1 to 1024 are possible",
+                self.block
+            )));
+        }
+        let grids = [i32::MAX as u32, 65535, 65535];
+        if (0..3).any(|d| self.grid[d] > grids[d]) {
+            return Err(self.refuse(format!("a grid of {:?} blocks is too large", self.grid)));
+        }
+        if let Some((exact, n)) = self.kernel.block_limit() {
+            let fits = if exact {
+                self.block == n
+            } else {
+                (0..3).all(|d| self.block[d] <= n[d])
+            };
+            if !fits {
+                return Err(self.refuse(format!(
+                    "the kernel is for {} {n:?} threads, launched with {:?}",
+                    if exact { "exactly" } else { "at most" },
+                    self.block
+                )));
+            }
+        }
+        if (0..3).any(|d| !self.grid[d].is_multiple_of(self.cluster[d].max(1))) {
+            return Err(self.refuse(format!(
+                "a grid of {:?} blocks is no multiple of clusters of {:?}",
+                self.grid, self.cluster
+            )));
+        }
+        let cluster: u32 = self.cluster.iter().map(|c| c.max(&1)).product();
+        if cluster > 16 {
+            return Err(self.refuse(format!(
+                "clusters of {cluster} blocks: at most 16 are possible"
+            )));
+        }
+        let shared = u64::from(self.kernel.shared_bytes) + u64::from(self.dynamic_shared);
+        if shared > 227 * 1024 {
+            return Err(self.refuse(format!(
+                "{shared} bytes of shared memory: at most {} are possible",
+                227 * 1024
+            )));
+        }
+        if self.params.len() < self.kernel.param_bytes as usize {
+            return Err(self.refuse(format!(
+                "{} bytes of parameters are given, the kernel takes {}",
+                self.params.len(),
+                self.kernel.param_bytes
+            )));
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn refusal(kernel: &str, text: String) -> Box<Fault> {
+    Box::new(Fault {
+        code: Code::Launch,
+        text,
+        kernel: kernel.to_string(),
+        block: [0; 3],
+        warp: 0,
+        lanes: 0,
+        ptx_line: 0,
+        source: None,
+        buffer: None,
+    })
+}
+
+pub(super) fn level(options: &Options) -> Checked {
+    Checked::new(options.level.unwrap_or_else(Level::detect))
+}
+
+/// Runs all blocks. The first fault in the order of the blocks is the result.
+pub(super) fn run(env: &Env<'_>) -> Result<Report, Box<Fault>> {
+    env.check()?;
+    let teams = env.teams();
+    let size = u64::from(env.cluster.iter().map(|c| c.max(&1)).product::<u32>());
+    if teams == 0 {
+        return Ok(Report::default());
+    }
+    let wanted = match env.options.threads {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        n => n,
+    };
+    let threads = if env.kernel.communicates {
+        1
+    } else {
+        wanted.clamp(1, teams.min(256) as usize)
+    };
+    let steps = if threads == 1 {
+        in_turns(env, teams)?
+    } else {
+        in_parallel(env, teams, threads)?
+    };
+    Ok(Report {
+        blocks: teams * size,
+        warp_instructions: steps,
+        findings: vec![],
+    })
+}
+
+fn steps(team: &Team) -> u64 {
+    team.blocks
+        .iter()
+        .flat_map(|b| &b.warps)
+        .map(|w| w.steps)
+        .sum()
+}
+
+/// Teams in the order of their numbers; one that does not finish its turn lets the next one in.
+fn in_turns(env: &Env<'_>, teams: u64) -> Result<u64, Box<Fault>> {
+    let mut resident: VecDeque<Team> = VecDeque::new();
+    let (mut next, mut total) = (0, 0);
+    let mut let_in = true;
+    loop {
+        let mut team =
+            if next < teams && (resident.is_empty() || (let_in && resident.len() < RESIDENT)) {
+                next += 1;
+                Team::new(env, next - 1)
+            } else if let Some(t) = resident.pop_front() {
+                t
+            } else {
+                return Ok(total);
+            };
+        let_in = !let_in;
+        match team.run(env, TURNS)? {
+            Turn::Done => total += steps(&team),
+            Turn::Yield => resident.push_back(team),
+        }
+    }
+}
+
+fn in_parallel(env: &Env<'_>, teams: u64, threads: usize) -> Result<u64, Box<Fault>> {
+    let (next, total, stop) = (AtomicU64::new(0), AtomicU64::new(0), AtomicBool::new(false));
+    let first: Mutex<Option<(u64, Box<Fault>)>> = Mutex::new(None);
+    std::thread::scope(|s| {
+        for _ in 0..threads {
+            s.spawn(|| {
+                let mut mine = 0;
+                loop {
+                    let n = next.fetch_add(1, Ordering::Relaxed);
+                    // A fault of a later block must not hide one of an earlier block.
+                    if n >= teams || stop.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    let mut team = Team::new(env, n);
+                    let r = loop {
+                        match team.run(env, u32::MAX) {
+                            Ok(Turn::Done) => break Ok(()),
+                            Ok(Turn::Yield) => {}
+                            Err(f) => break Err(f),
+                        }
+                    };
+                    mine += steps(&team);
+                    if let Err(f) = r {
+                        stop.store(true, Ordering::Relaxed);
+                        let mut slot = first
+                            .lock()
+                            .unwrap_or_else(std::sync::PoisonError::into_inner);
+                        if slot.as_ref().is_none_or(|(m, _)| n < *m) {
+                            *slot = Some((n, f));
+                        }
+                        break;
+                    }
+                }
+                total.fetch_add(mine, Ordering::Relaxed);
+            });
+        }
+    });
+    match first
+        .into_inner()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+    {
+        Some((_, f)) => Err(f),
+        None => Ok(total.into_inner()),
+    }
+}

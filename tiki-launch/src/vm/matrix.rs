@@ -1,0 +1,289 @@
+//! A warp's matrices: 8 x 8 tiles of 16-bit elements, and multiplies.
+//!
+//! With `g` = lane / 4 and `t` = lane % 4: a tile's register holds row `g`, columns `2t` and `2t + 1`.
+//! Fragments of a multiply: see [`place_a`], [`place_b`] and [`place_c`].
+
+use super::access::addresses;
+use super::block::Team;
+use super::exec::{Ctx, Result};
+use super::fault::Code;
+use super::warp::Warp;
+use tiki_kernel::isa::Ty;
+use tiki_kernel::isa::meaning::LANES;
+use tiki_kernel::isa::meaning::ask::Multiply;
+use tiki_kernel::isa::meaning::tensor::{Generation, Num, dot_f16, dot_f32, model, take_apart};
+
+/// The card whose tensor cores are modelled.
+pub(super) const GENERATION: Generation = Generation::Hopper;
+
+impl Team {
+    /// Bytes of row `r` of matrix `m` of a matrix load or store.
+    fn matrix_rows(&self, ctx: &Ctx<'_, '_>, warp: &Warp, num: u32) -> Result<Vec<(usize, usize)>> {
+        let at = addresses(warp, &ctx.step.addresses[0], u32::MAX);
+        let lanes = if num == 4 {
+            u32::MAX
+        } else {
+            (1 << (8 * num)) - 1
+        };
+        let mut used = at;
+        used.iter_mut()
+            .enumerate()
+            .for_each(|(i, x)| *x = if lanes >> i & 1 == 1 { *x } else { at[0] });
+        self.aligned(ctx, warp, &used, lanes, 16)?;
+        (0..8 * num as usize)
+            .map(|i| self.shared_at(ctx, warp, at[i], 16, i))
+            .collect()
+    }
+
+    pub(super) fn matrix_load(
+        &mut self,
+        ctx: &Ctx<'_, '_>,
+        warp: &mut Warp,
+        num: u32,
+        trans: bool,
+    ) -> Result<()> {
+        let rows = self.matrix_rows(ctx, warp, num)?;
+        for (i, (b, at)) in rows.iter().enumerate() {
+            if !self.blocks[*b].shared.known(*at, 16) {
+                return Err(ctx.fault(
+                    self,
+                    warp,
+                    Code::Undefined,
+                    1 << i,
+                    format!(
+                        "reads shared bytes {at} to {}, not all of which were written",
+                        at + 16
+                    ),
+                ));
+            }
+        }
+        for m in 0..num as usize {
+            let slot = ctx.step.args.list[ctx.step.args.s[0] as usize + m] as usize;
+            for lane in 0..LANES {
+                let (g, t) = (lane / 4, lane % 4);
+                let mut word = 0;
+                for h in 0..2 {
+                    let (row, col) = if trans {
+                        (2 * t + h, g)
+                    } else {
+                        (g, 2 * t + h)
+                    };
+                    let (b, at) = rows[8 * m + row];
+                    word |= (self.blocks[b].shared.load(at + 2 * col, 2) as u32) << (16 * h);
+                }
+                warp.file.words[slot].0[lane] = word;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn matrix_store(
+        &mut self,
+        ctx: &Ctx<'_, '_>,
+        warp: &mut Warp,
+        num: u32,
+        trans: bool,
+    ) -> Result<()> {
+        let rows = self.matrix_rows(ctx, warp, num)?;
+        for m in 0..num as usize {
+            let slot = ctx.step.args.list[ctx.step.args.s[1] as usize + m] as usize;
+            for lane in 0..LANES {
+                let (g, t) = (lane / 4, lane % 4);
+                let word = warp.file.words[slot].0[lane];
+                for h in 0..2 {
+                    let (row, col) = if trans {
+                        (2 * t + h, g)
+                    } else {
+                        (g, 2 * t + h)
+                    };
+                    let (b, at) = rows[8 * m + row];
+                    self.blocks[b].shared.store(
+                        at + 2 * col,
+                        2,
+                        u64::from(word >> (16 * h) & 0xffff),
+                    );
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `movmatrix`: the transpose of a tile.
+pub(super) fn transpose(ctx: &Ctx<'_, '_>, warp: &mut Warp) {
+    let from = warp.file.words[ctx.slot(1) as usize].0;
+    let element = |row: usize, col: usize| from[4 * row + col / 2] >> (16 * (col % 2)) & 0xffff;
+    let out = std::array::from_fn(|lane| {
+        let (g, t) = (lane / 4, lane % 4);
+        element(2 * t, g) | element(2 * t + 1, g) << 16
+    });
+    warp.file.words[ctx.slot(0) as usize].0 = out;
+}
+
+/// Elements of a 32-bit register of a type.
+pub(super) fn per_word(t: Ty) -> usize {
+    (32 / t.bits().max(8)) as usize
+}
+
+/// Row and column of element `e` of register `r` of A: registers go down by 8 rows, then right.
+pub(super) fn place_a(t: Ty, lane: usize, r: usize, e: usize) -> (usize, usize) {
+    let (g, q, per) = (lane / 4, lane % 4, per_word(t));
+    (g + 8 * (r % 2), per * q + e + 4 * per * (r / 2))
+}
+/// Depth and column of element `e` of register `r` of B.
+pub(super) fn place_b(t: Ty, lane: usize, r: usize, e: usize) -> (usize, usize) {
+    let (g, q, per) = (lane / 4, lane % 4, per_word(t));
+    (per * q + e + 4 * per * r, g)
+}
+/// Row and column of accumulator `i`.
+pub(super) fn place_c(lane: usize, i: usize) -> (usize, usize) {
+    (lane / 4 + 8 * (i / 2 % 2), 2 * (lane % 4) + i % 2)
+}
+
+/// Element `e` of a word.
+fn element(t: Ty, word: u32, e: usize) -> u32 {
+    match t.bits() {
+        32 => word,
+        16 => word >> (16 * e) & 0xffff,
+        _ => word >> (8 * e) & 0xff,
+    }
+}
+
+/// Planes of an operand.
+fn planes<'a>(ctx: &Ctx<'a, '_>, at: usize, count: usize) -> Vec<usize> {
+    let pat = &ctx.step.args;
+    let s = pat.s[at] as usize;
+    (0..count)
+        .map(|k| {
+            if pat.list.is_empty() {
+                s
+            } else {
+                pat.list[s + k] as usize
+            }
+        })
+        .collect()
+}
+
+/// `mma.sync`.
+pub(super) fn multiply(ctx: &Ctx<'_, '_>, warp: &mut Warp, x: &Multiply) {
+    if x.a == Ty::F64 {
+        return multiply_f64(ctx, warp);
+    }
+    let (m, n, k) = (x.m as usize, x.n as usize, x.k as usize);
+    let (wa, wb) = (per_word(x.a), per_word(x.b));
+    let regs_a = m * k / (LANES * wa);
+    let regs_b = (k * n / (LANES * wb)).max(1);
+    let half = x.sums == Ty::F16;
+    let regs_c = if half { 2 } else { 4 };
+    let a_at = planes(ctx, 1, regs_a);
+    // B of one register may stand without braces.
+    let b_at = if regs_b == 1 && ctx.step.args.list.len() == regs_a + 2 * regs_c {
+        vec![ctx.step.args.s[2] as usize]
+    } else {
+        planes(ctx, 2, regs_b)
+    };
+    let (d_at, c_at) = (planes(ctx, 0, regs_c), planes(ctx, 3, regs_c));
+    let mut a = vec![0u32; m * k];
+    let mut b = vec![0u32; n * k];
+    for lane in 0..LANES {
+        for (r, p) in a_at.iter().enumerate() {
+            for e in 0..wa {
+                let (row, col) = place_a(x.a, lane, r, e);
+                a[row * k + col] = element(x.a, warp.file.words[*p].0[lane], e);
+            }
+        }
+        for (r, p) in b_at.iter().enumerate() {
+            for e in 0..wb {
+                let (depth, col) = place_b(x.b, lane, r, e);
+                b[col * k + depth] = element(x.b, warp.file.words[*p].0[lane], e);
+            }
+        }
+    }
+    if x.sums == Ty::S32 {
+        let mut out = [[0u32; LANES]; 4];
+        for lane in 0..LANES {
+            for (i, o) in out.iter_mut().enumerate() {
+                let (row, col) = place_c(lane, i);
+                let c = warp.file.words[c_at[i]].0[lane] as i32;
+                o[lane] = dot_int(x, &a[row * k..(row + 1) * k], &b[col * k..(col + 1) * k], c);
+            }
+        }
+        for (i, o) in out.iter().enumerate() {
+            warp.file.words[d_at[i]].0 = *o;
+        }
+        return;
+    }
+    let an: Vec<Num> = a.iter().map(|v| take_apart(x.a, *v)).collect();
+    let bn: Vec<Num> = b.iter().map(|v| take_apart(x.b, *v)).collect();
+    let md = model(GENERATION, x.a, false);
+    let mut out = vec![[0u32; LANES]; regs_c];
+    for lane in 0..LANES {
+        for i in 0..4 {
+            let (row, col) = place_c(lane, i);
+            let (p, q) = (&an[row * k..(row + 1) * k], &bn[col * k..(col + 1) * k]);
+            if half {
+                let c = (warp.file.words[c_at[i / 2]].0[lane] >> (16 * (i % 2))) as u16;
+                out[i / 2][lane] |= u32::from(dot_f16(md, p, q, c)) << (16 * (i % 2));
+            } else {
+                out[i][lane] = dot_f32(md, p, q, warp.file.words[c_at[i]].0[lane]);
+            }
+        }
+    }
+    for (p, o) in d_at.iter().zip(&out) {
+        warp.file.words[*p].0 = *o;
+    }
+}
+
+/// Sum of products of bytes; clamped if asked, else wrapped.
+pub(super) fn dot_int(x: &Multiply, a: &[u32], b: &[u32], c: i32) -> u32 {
+    let int = |t: Ty, v: u32| {
+        if t == Ty::S8 {
+            i64::from(v as u8 as i8)
+        } else {
+            i64::from(v as u8)
+        }
+    };
+    let sum = a
+        .iter()
+        .zip(b)
+        .fold(i64::from(c), |s, (p, q)| s + int(x.a, *p) * int(x.b, *q));
+    if x.clamp {
+        sum.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as u32
+    } else {
+        sum as u32
+    }
+}
+
+/// 8 x 8 x 4 in f64: a chain of fused multiply-adds along the depth.
+fn multiply_f64(ctx: &Ctx<'_, '_>, warp: &mut Warp) {
+    let read = |warp: &Warp, slot: usize, lane: usize| {
+        f64::from_bits(
+            u64::from(warp.file.words[slot].0[lane])
+                | u64::from(warp.file.words[slot + 1].0[lane]) << 32,
+        )
+    };
+    let (a, b) = (planes(ctx, 1, 1)[0], planes(ctx, 2, 1)[0]);
+    let (d, c) = (planes(ctx, 0, 2), planes(ctx, 3, 2));
+    let mut out = [[0f64; LANES]; 2];
+    for lane in 0..LANES {
+        let (g, t) = (lane / 4, lane % 4);
+        for (i, o) in out.iter_mut().enumerate() {
+            let col = 2 * t + i;
+            let start = read(warp, c[i], lane);
+            o[lane] = (0..4).fold(start, |s, k| {
+                read(warp, a, 4 * g + k).mul_add(read(warp, b, 4 * col + k), s)
+            });
+        }
+    }
+    for (i, o) in out.iter().enumerate() {
+        for (lane, v) in o.iter().enumerate() {
+            let bits = if v.is_nan() {
+                0x7ff8_0000_0000_0000
+            } else {
+                v.to_bits()
+            };
+            warp.file.words[d[i]].0[lane] = bits as u32;
+            warp.file.words[d[i] + 1].0[lane] = (bits >> 32) as u32;
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! How a launch is run.
+
+/// When asynchronous work completes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Async {
+    /// When it is issued.
+    #[default]
+    Eager,
+    /// At the wait that needs it.
+    Late,
+    /// At a wait or earlier, as a generator with this seed says.
+    Seed(u64),
+}
+
+/// What is checked beyond bounds and alignment, which always are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Checks {
+    /// Nothing.
+    Run,
+    /// Reads of shared memory that nothing wrote, masks and divergent barriers.
+    #[default]
+    Check,
+    /// Everything.
+    All,
+}
+
+/// Options of a launch.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Asynchronous work.
+    pub completion: Async,
+    /// Checks.
+    pub checks: Checks,
+    /// Host threads; as many as the host has if zero. Results do not depend on it.
+    pub threads: usize,
+    /// Blocks of a cluster; the kernel's own, or none, if zero.
+    pub cluster: [u32; 3],
+    /// Steps of a warp after which the launch is given up; without end if zero.
+    pub max_steps: u64,
+    /// CPU level; the best if `None`.
+    pub level: Option<super::Level>,
+}
