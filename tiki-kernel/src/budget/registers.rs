@@ -7,8 +7,11 @@
 //! of variables) do not count.
 //!
 //! ```text
-//! bound = live 32-bit registers at the peak + registers the assembler keeps + predicates past seven
+//! bound = live 32-bit registers at the peak + registers the assembler keeps + packed predicates
 //! ```
+//!
+//! The text computes a comparison again where its other use is far away; the assembler keeps the result
+//! instead, and packs what exceeds the seven predicates of the hardware into registers.
 
 use super::occupancy;
 use crate::diag::{Diag, Sink, codes};
@@ -21,10 +24,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Registers beyond the live ones: temporaries of expanded instructions and the pairing of 64-bit values.
 const KEPT: u32 = 8;
+/// Predicates that go into one register, as measured: fewer than its bits, for they come and go.
+const PACKED: u32 = 10;
 /// Predicates the hardware has.
 const PREDICATES: u32 = 7;
-/// The assembler never uses fewer.
-const LEAST: u32 = 16;
+/// The assembler raises lower caps to this.
+const LEAST: u32 = 24;
 
 /// The bound and what makes it up.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,12 +80,32 @@ pub fn bound(function: &Function, holds: &[String]) -> Bound {
         .map(|(n, w)| (n.to_string(), w))
         .collect();
     items.sort_by_key(|i| std::cmp::Reverse(i.1));
-    let kept = KEPT + predicates.saturating_sub(PREDICATES);
+    let packed = repeated(function)
+        .saturating_sub(PREDICATES)
+        .div_ceil(PACKED);
+    let kept = KEPT + packed.max(predicates.saturating_sub(PREDICATES).div_ceil(PACKED));
     items.push(("kept by the assembler".into(), kept));
     Bound {
         registers: (peak.0 + kept).max(LEAST),
         items,
     }
+}
+
+/// Predicates that are computed in more than one place.
+fn repeated(function: &Function) -> u32 {
+    let mut seen: BTreeMap<String, u32> = BTreeMap::new();
+    for (_, inst) in function.insts() {
+        let pure = inst.op.row.effects.is_pure() && inst.guard.is_none();
+        if let Some(Operand::Reg(r)) = inst.operands.first()
+            && pure
+            && function.ty(*r) == crate::isa::Ty::Pred
+        {
+            *seen
+                .entry(format!("{} {:?}", inst.op, &inst.operands[1..]))
+                .or_default() += 1;
+        }
+    }
+    seen.values().filter(|n| **n > 1).count() as u32
 }
 
 /// Registers that hold what can be had again for one instruction.

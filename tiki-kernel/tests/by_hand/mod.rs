@@ -836,11 +836,18 @@ pub fn all() -> Vec<(String, Kernel)> {
             (576, 96),
             (1024, 128),
             (4096, 256),
+            (4096, 128),
+            (4096, 64),
+            (4096, 32),
+            (5120, 64),
         ] {
-            out.push((format!("rms_norm_{t}_{width}"), rms_norm(t, width, threads)));
+            out.push((
+                format!("rms_norm_{t}_{width}_{threads}"),
+                rms_norm(t, width, threads),
+            ));
             for known in [true, false] {
                 let name = format!(
-                    "softmax_{t}_{width}_{}",
+                    "softmax_{t}_{width}_{threads}_{}",
                     if known { "known" } else { "partial" }
                 );
                 out.push((name, softmax(t, width, threads, known)));
