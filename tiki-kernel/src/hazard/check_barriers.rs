@@ -85,10 +85,8 @@ impl<'a> Walk<'a, '_> {
                         *l = worse(*l, here);
                     }
                 }
-                StmtKind::Return => {
-                    if here.0 > Uniform::Block {
-                        self.returned = Some(Here(here.0, Some(stmt.span)));
-                    }
+                StmtKind::Return if here.0 > Uniform::Block => {
+                    self.returned = Some(Here(here.0, Some(stmt.span)));
                 }
                 StmtKind::Barrier(Barrier::Block) => {
                     self.whole(now, stmt.span, "the block's barrier")

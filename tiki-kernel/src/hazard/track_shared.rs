@@ -459,7 +459,7 @@ fn conflict(old: &Access, new: &Access) -> Found {
 pub fn first_holder(dist: &crate::ir::Dist, thread: u32) -> bool {
     let mut stride = 1;
     for m in &dist.threads {
-        if m.axis.is_none() && thread / stride % m.extent != 0 {
+        if m.axis.is_none() && !(thread / stride).is_multiple_of(m.extent) {
             return false;
         }
         stride *= m.extent;
