@@ -9,6 +9,7 @@ struct World {
     facts: Facts,
     symbols: Vec<Symbol>,
     values: Vec<i64>,
+    assumed: Vec<Predicate>,
 }
 
 impl World {
@@ -71,6 +72,7 @@ fn world(u: &mut Unstructured) -> Result<World> {
         facts: Facts::new(),
         symbols: Vec::new(),
         values: Vec::new(),
+        assumed: Vec::new(),
     };
     for name in ["k", "heads", "n", "i", "j"]
         .iter()
@@ -122,8 +124,8 @@ fn world(u: &mut Unstructured) -> Result<World> {
             continue;
         }
         match w.facts.assume(&fact) {
-            Ok(())
-            | Err(SymError::Overflow | SymError::TooLarge { .. } | SymError::Divisor { .. }) => {}
+            Ok(()) => w.assumed.push(fact),
+            Err(SymError::Overflow | SymError::TooLarge { .. } | SymError::Divisor { .. }) => {}
             Err(error) => panic!(
                 "a true fact was refused: {}: {error}",
                 w.facts.show_predicate(&fact)
@@ -137,7 +139,7 @@ fn world(u: &mut Unstructured) -> Result<World> {
 /// Witness: the assignment from which the facts were drawn.
 #[test]
 fn answers_hold_at_the_values_behind_the_facts() {
-    let (mut decided, mut asked) = (0u32, 0u32);
+    let (mut decided, mut asked, mut found) = (0u32, 0u32, 0u32);
     arbtest(|u| {
         let w = world(u)?;
         for _ in 0..3 {
@@ -159,6 +161,18 @@ fn answers_hold_at_the_values_behind_the_facts() {
                 w.values
             );
             decided += u32::from(answer != Answer::Open);
+            if let Some(values) = w.facts.counterexample(&p) {
+                let at = |s: Symbol| values.iter().find(|(t, _)| *t == s).map(|(_, v)| *v);
+                assert_eq!(p.eval(&at), Ok(false));
+                assert!(w.assumed.iter().all(|fact| fact.eval(&at) == Ok(true)));
+                assert_ne!(
+                    answer,
+                    Answer::Proven,
+                    "{} fails at {values:?}",
+                    w.facts.show_predicate(&p)
+                );
+                found += 1;
+            }
             asked += 1;
         }
         Ok(())
@@ -166,6 +180,7 @@ fn answers_hold_at_the_values_behind_the_facts() {
     .budget_ms(2_000)
     .size_min(64)
     .size_max(512);
+    assert!(found > 0, "no counterexample was found");
     // A share, not a count: how many cases fit the time depends on the machine.
     assert!(
         decided * 4 > asked,
@@ -312,6 +327,28 @@ fn a_linear_index_with_a_run_time_stride_stays_inside() -> std::result::Result<(
     f.assume_le(n, 65_536)?;
     assert_eq!(f.fits_u32(i * n + j), Answer::Proven);
     assert_eq!(f.fits_u32((i * n + j) * 2), Answer::Open);
+    Ok(())
+}
+
+#[test]
+fn a_product_has_divisors_of_its_own() -> std::result::Result<(), SymError> {
+    let mut f = Facts::new();
+    let [rows, cols, i] = ["rows", "cols", "i"].map(|s| f.extent(s));
+    f.assume_divides(rows * cols, 16)?;
+    assert_eq!(f.divides(rows * cols * 3 + 32, 16), Answer::Proven);
+    assert_eq!(f.divides(cols * rows * i, 16), Answer::Proven);
+    assert_eq!(f.divides(rows, 2), Answer::Open);
+    assert_eq!(
+        f.eq((rows * cols).ceil_div(16) * 16, rows * cols),
+        Answer::Proven
+    );
+    // The factors still bound the product, and the product the number of its sixteenths.
+    f.assume_le(rows, 64)?;
+    f.assume_le(cols, 64)?;
+    assert_eq!(f.interval((rows * cols).floor_div(16)).high, Some(256));
+    f.assume_lt(i, (rows * cols).floor_div(16))?;
+    assert_eq!(f.lt(i * 16 + 15, rows * cols), Answer::Proven);
+    assert_eq!(f.fits_u32(i * 16), Answer::Proven);
     Ok(())
 }
 

@@ -5,7 +5,7 @@
 //! the store as it was.
 
 use super::bounds::Bounds;
-use super::poly::{Atom, Poly};
+use super::poly::{Atom, Monomial, Poly, quotient};
 use super::{Answer, Expr, Precondition, Predicate, SymError, Symbol};
 
 /// Passes of solving after one fact; each defines at least one variable.
@@ -23,8 +23,19 @@ struct Variable {
 pub struct Facts {
     variables: Vec<Variable>,
     symbols: Vec<u32>,
+    /// The facts as they were given.
+    assumed: Vec<Predicate>,
     relations: Vec<Poly>,
+    products: Vec<ProductRule>,
     bounds: Bounds,
+}
+
+/// `product = value`, where every term of the value has fewer factors than the product: `rows*stride = 16*t` from
+/// `rows*stride % 16 == 0`. Rewriting from left to right ends because the degree falls.
+#[derive(Clone, Debug)]
+struct ProductRule {
+    product: Monomial,
+    value: Poly,
 }
 
 impl Facts {
@@ -43,8 +54,10 @@ impl Facts {
     /// Adds an extent: a value of at least 0.
     pub fn extent(&mut self, name: &str) -> Symbol {
         let symbol = self.symbol(name);
+        let variable = self.symbols[symbol.0 as usize];
+        self.assumed.push(Predicate::Le(0.into(), symbol.into()));
         self.relations.push(Poly {
-            terms: [(vec![Atom::Var(self.symbols[symbol.0 as usize])], -1)].into(),
+            terms: [(vec![Atom::Var(variable)], -1)].into(),
         });
         self.bounds = Bounds::of(&self.relations);
         symbol
@@ -62,6 +75,7 @@ impl Facts {
         let taken = next.take(fact).and_then(|()| next.settle());
         match taken {
             Ok(true) => {
+                next.assumed.push(fact.clone());
                 *self = next;
                 Ok(())
             }
@@ -163,8 +177,55 @@ impl Facts {
             .and_then(|v| v.definition.as_ref())
     }
 
+    pub(super) fn variable_count(&self) -> u32 {
+        self.variables.len() as u32
+    }
+
+    pub(super) fn symbols(&self) -> impl Iterator<Item = (Symbol, u32)> + '_ {
+        self.symbols
+            .iter()
+            .enumerate()
+            .map(|(i, variable)| (Symbol(i as u32), *variable))
+    }
+
+    pub(super) fn assumed(&self) -> &[Predicate] {
+        &self.assumed
+    }
+
     pub(super) fn relations(&self) -> &[Poly] {
         &self.relations
+    }
+
+    /// The product rules as relations `p <= 0`: they tie the bounds of a product to those of its value.
+    pub(super) fn ties(&self) -> impl Iterator<Item = Poly> + '_ {
+        self.products.iter().flat_map(|rule| {
+            let product = Poly {
+                terms: [(rule.product.clone(), 1)].into(),
+            };
+            let above = product.sub(&rule.value).ok();
+            let below = rule.value.sub(&product).ok();
+            above.into_iter().chain(below)
+        })
+    }
+
+    /// Applies the product rules until none fits.
+    pub(super) fn rewrite(&self, p: Poly) -> Result<Poly, SymError> {
+        let mut p = p;
+        loop {
+            let found = p.terms.iter().find_map(|(m, c)| {
+                let rule = self.products.iter().find(|rule| {
+                    m.len() >= rule.product.len() && quotient(m, &rule.product).is_some()
+                })?;
+                Some((m.clone(), *c, quotient(m, &rule.product)?, &rule.value))
+            });
+            let Some((m, c, rest, value)) = found else {
+                return Ok(p);
+            };
+            p.terms.remove(&m);
+            p = p.add(&value.mul(&Poly {
+                terms: [(rest, c)].into(),
+            })?)?;
+        }
     }
 
     pub(super) fn bounds(&self) -> &Bounds {
@@ -252,9 +313,7 @@ impl Facts {
             let (whole, left) = rest.split_by(size);
             // The step is of use only if it leaves a variable to go on with, or nothing but a constant.
             if left.as_constant().is_none() && solvable(&left).next().is_none() {
-                self.relations.push(p.scale(-1)?);
-                self.relations.push(p);
-                return Ok(());
+                return self.keep_equation(p);
             }
             let name = format!("{}'", self.variables[v as usize].name);
             let t = self.fresh(name);
@@ -263,6 +322,35 @@ impl Facts {
             p = Poly::var(t).scale(c)?.add(&left)?;
             last = Some(c.unsigned_abs());
         }
+    }
+
+    /// Keeps `p = 0`, which cannot be solved for a variable: as a rule for a product, or as two relations.
+    fn keep_equation(&mut self, p: Poly) -> Result<(), SymError> {
+        let degree = p.terms.keys().map(Vec::len).max().unwrap_or(0);
+        let mut leading = p.terms.iter().filter(|(m, _)| m.len() == degree);
+        if let (Some((product, c)), None) = (leading.next(), leading.next()) {
+            let plain = product.iter().all(|atom| matches!(atom, Atom::Var(_)));
+            let within = |p: &Poly| {
+                p.terms
+                    .keys()
+                    .flatten()
+                    .all(|atom| matches!(atom, Atom::Var(_)))
+            };
+            if degree >= 2 && plain && within(&p) && c.unsigned_abs() == 1 {
+                let rest = p.sub(&Poly {
+                    terms: [(product.clone(), *c)].into(),
+                })?;
+                let rule = ProductRule {
+                    product: product.clone(),
+                    value: rest.scale(-*c)?,
+                };
+                self.products.push(rule);
+                return Ok(());
+            }
+        }
+        self.relations.push(p.scale(-1)?);
+        self.relations.push(p);
+        Ok(())
     }
 
     /// Restores the invariant. `false`: the facts have no common assignment.
@@ -282,6 +370,24 @@ impl Facts {
     fn resolve_relations(&mut self) -> Result<bool, SymError> {
         // Without bounds and without fuel: a relation must not be simplified by itself, or it would be lost.
         self.bounds = Bounds::default();
+        // A rule whose variables have been defined since is an equation again.
+        let rules = core::mem::take(&mut self.products);
+        for rule in rules {
+            let product = Poly {
+                terms: [(rule.product.clone(), 1)].into(),
+            };
+            let p = product.sub(&rule.value)?;
+            if p.terms
+                .keys()
+                .flatten()
+                .any(|atom| matches!(atom, Atom::Var(v) if self.definition(*v).is_some()))
+            {
+                let p = self.resolve(&p, 0)?;
+                self.equate(p)?;
+            } else {
+                self.products.push(rule);
+            }
+        }
         let mut relations: Vec<Poly> = Vec::with_capacity(self.relations.len());
         for p in &self.relations {
             let p = self.resolve(p, 0)?;
@@ -292,7 +398,8 @@ impl Facts {
                 None => relations.push(p),
             }
         }
-        self.bounds = Bounds::of(&relations);
+        let tied: Vec<Poly> = relations.iter().cloned().chain(self.ties()).collect();
+        self.bounds = Bounds::of(&tied);
         self.relations = relations;
         Ok(true)
     }

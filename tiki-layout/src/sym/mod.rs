@@ -47,6 +47,7 @@
 mod bounds;
 mod eliminate;
 mod error;
+mod example;
 mod expr;
 mod facts;
 mod normal;

@@ -20,7 +20,7 @@ pub(super) const FUEL: u8 = 2;
 
 impl Facts {
     pub(super) fn normal(&self, e: &Expr) -> Result<Poly, SymError> {
-        self.normal_at(e, 0)
+        self.rewrite(self.normal_at(e, 0)?)
     }
 
     fn normal_at(&self, e: &Expr, level: usize) -> Result<Poly, SymError> {
@@ -65,7 +65,7 @@ impl Facts {
             }
             out = out.add(&product)?;
         }
-        Ok(out)
+        self.rewrite(out)
     }
 
     fn resolve_atom(&self, atom: &Atom, fuel: u8) -> Result<Poly, SymError> {
@@ -88,6 +88,7 @@ impl Facts {
     }
 
     fn floor(&self, p: Poly, q: Poly, fuel: u8) -> Result<Poly, SymError> {
+        let (p, q) = (self.rewrite(p)?, self.rewrite(q)?);
         match q.as_constant() {
             Some(k) if k < 1 => Err(SymError::Divisor { value: k }),
             Some(k) => self.floor_constant(&p, k, fuel),
@@ -170,6 +171,7 @@ impl Facts {
     }
 
     fn extremum(&self, a: Poly, b: Poly, smaller: bool, fuel: u8) -> Result<Poly, SymError> {
+        let (a, b) = (self.rewrite(a)?, self.rewrite(b)?);
         let difference = a.sub(&b)?;
         let below = |d: &Poly| match d.as_constant() {
             Some(k) => k <= 0,

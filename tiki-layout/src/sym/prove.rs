@@ -265,11 +265,8 @@ impl Facts {
                 }
                 let mut found = defining(atom)?;
                 if let Atom::Var(v) = atom {
-                    let sharing = self
-                        .relations()
-                        .iter()
-                        .filter(|r| r.terms.keys().any(|m| mentions(m, *v)));
-                    found.extend(sharing.cloned());
+                    let all = self.relations().iter().cloned().chain(self.ties());
+                    found.extend(all.filter(|r| r.terms.keys().any(|m| mentions(m, *v))));
                 }
                 for fact in found {
                     if facts.insert(fact.clone()) {
