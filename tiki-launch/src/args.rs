@@ -34,12 +34,11 @@ impl Args {
         self.widths.truncate(count);
     }
     /// Bytes that count of each.
-    #[allow(dead_code)] // only a machine that reads the parameter space itself asks
+    #[cfg(test)]
     pub fn widths(&self) -> &[u8] {
         &self.widths
     }
     /// The bytes of the entry's parameter space.
-    #[allow(dead_code)] // as above
     pub fn packed(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(8 * self.words.len());
         for (word, &width) in self.words.iter().zip(&self.widths) {

@@ -32,8 +32,6 @@ codes! {
         "The driver lacks a function this build calls. Update it, or build with the feature `cuda-12080`.";
     NoDevice = "TL003", "no such GPU",
         "The driver answers but has no device of this number. CUDA_VISIBLE_DEVICES may hide it.";
-    NoMachine = "TL004", "no such virtual machine",
-        "The virtual machine cannot imitate the target asked for.";
     DeviceName = "TL005", "TIKI_DEVICE is not a device",
         "Write `vm`, `vm:TARGET` with a target's name, or `cuda:N` with a device's number.";
     WrongTarget = "TL006", "the kernel is built for another target",

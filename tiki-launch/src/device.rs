@@ -18,6 +18,7 @@ use crate::machine::{Kind, Machine, RawModule};
 use crate::order::Order;
 use crate::stream::Stream;
 use crate::tensor::Tensor;
+use crate::vm::Options;
 use crate::workspace::Workspaces;
 
 /// A GPU or the virtual machine.
@@ -90,7 +91,12 @@ impl Device {
 
     /// A virtual machine that imitates a card of this target: kernels of newer targets are refused.
     pub fn vm_of(target: Target) -> Result<Device, LaunchError> {
-        crate::host::open(target).and_then(Device::over)
+        Device::vm_with(target, Options::default())
+    }
+
+    /// The same, with options of its own: when asynchronous work completes, what is checked, host threads.
+    pub fn vm_with(target: Target, options: Options) -> Result<Device, LaunchError> {
+        Device::over(crate::host::open(target, options))
     }
 
     /// The GPU of this number.

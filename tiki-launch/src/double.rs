@@ -193,6 +193,7 @@ impl Inner {
             Some(report) => Err(LaunchError::Fault {
                 doing: "waiting for a stream".into(),
                 report,
+                fault: None,
             }),
             None => Ok(()),
         }

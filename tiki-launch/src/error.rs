@@ -103,9 +103,6 @@ pub enum LaunchError {
         ordinal: usize,
         count: usize,
     },
-    NoMachine {
-        target: String,
-    },
     DeviceName {
         given: String,
     },
@@ -136,6 +133,8 @@ pub enum LaunchError {
     Fault {
         doing: Cow<'static, str>,
         report: String,
+        /// Where the virtual machine found it; a GPU does not tell.
+        fault: Option<Box<crate::vm::Fault>>,
     },
     OutOfMemory {
         bytes: u64,
@@ -226,7 +225,6 @@ impl LaunchError {
             LaunchError::NoDriver { .. } => Code::NoDriver,
             LaunchError::OldDriver { .. } => Code::OldDriver,
             LaunchError::NoDevice { .. } => Code::NoDevice,
-            LaunchError::NoMachine { .. } => Code::NoMachine,
             LaunchError::DeviceName { .. } => Code::DeviceName,
             LaunchError::WrongTarget { .. } => Code::WrongTarget,
             LaunchError::Refused { .. } => Code::Refused,
@@ -280,9 +278,6 @@ impl fmt::Display for LaunchError {
                     "there is no GPU number {ordinal}: the driver reports {count}, counted from 0"
                 )
             }
-            LaunchError::NoMachine { target } => {
-                write!(f, "there is no virtual machine for `{target}`")
-            }
             LaunchError::DeviceName { given } => {
                 write!(
                     f,
@@ -333,7 +328,12 @@ impl fmt::Display for LaunchError {
                 )
             }
             LaunchError::Driver { doing, status } => write!(f, "{doing} failed: {status}"),
-            LaunchError::Fault { doing, report } => write!(
+            LaunchError::Fault {
+                doing,
+                report,
+                fault: Some(_),
+            } => write!(f, "{doing}: {report}"),
+            LaunchError::Fault { doing, report, .. } => write!(
                 f,
                 "a kernel failed while running, seen when {doing}: {report}"
             ),

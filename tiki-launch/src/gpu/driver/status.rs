@@ -58,7 +58,11 @@ pub(super) fn failed(doing: Cow<'static, str>, result: sys::CUresult) -> LaunchE
     let status = status(result).err().unwrap_or_default();
     if FAULTS.contains(&result) {
         let report = status.to_string();
-        LaunchError::Fault { doing, report }
+        LaunchError::Fault {
+            doing,
+            report,
+            fault: None,
+        }
     } else {
         LaunchError::Driver { doing, status }
     }
