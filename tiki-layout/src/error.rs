@@ -66,6 +66,8 @@ pub enum Error {
         got: i64,
         want: i64,
     },
+    /// A tile and its complement would leave out `place`: the strides of the tile do not divide each other.
+    Unreached { op: &'static str, place: i64 },
     /// Exactness could be decided only by visiting more indices than the limit.
     TooLarge {
         op: &'static str,
@@ -139,6 +141,7 @@ impl Error {
             | Error::Coordinate { op, .. }
             | Error::Divisibility { op, .. }
             | Error::NotRepresentable { op, .. }
+            | Error::Unreached { op, .. }
             | Error::TooLarge { op, .. }
             | Error::Overlap { op, .. }
             | Error::NegativeStride { op, .. }
@@ -187,6 +190,7 @@ impl fmt::Display for Error {
                     "no layout has the required values: at index {index} got {got}, wanted {want}"
                 )
             }
+            Error::Unreached { place, .. } => write!(f, "{place} would never be reached"),
             Error::TooLarge { size, limit, .. } => {
                 write!(
                     f,

@@ -163,12 +163,10 @@ pub fn covers(a: &Layout, r: &Layout) -> Result<()> {
             .try_for_each(|(i, (got, want))| equal(OP, i, *got, *want));
     }
     let seen: HashSet<i64> = got.into_iter().collect();
-    match (0..).zip(&want).find(|(_, offset)| !seen.contains(offset)) {
-        Some((index, want)) => Err(Error::NotRepresentable {
+    match want.iter().find(|offset| !seen.contains(offset)) {
+        Some(want) => Err(Error::Unreached {
             op: OP,
-            index,
-            got: i64::MIN,
-            want: *want,
+            place: *want,
         }),
         None => Ok(()),
     }
@@ -183,11 +181,9 @@ pub fn repeats(a: &Layout, r: &Layout) -> Result<()> {
     }
     let offsets: HashSet<i64> = r.offsets().collect();
     match a.offsets().find(|offset| !offsets.contains(offset)) {
-        Some(want) if !r.is_empty() => Err(Error::NotRepresentable {
+        Some(want) if !r.is_empty() => Err(Error::Unreached {
             op: OP,
-            index: 0,
-            got: i64::MIN,
-            want,
+            place: want,
         }),
         _ => Ok(()),
     }

@@ -139,7 +139,10 @@ fn small(layout: &Layout) -> bool {
 
 /// A law that could not be decided (too large, past the range of numbers) is no violation.
 fn kept(law: Result<()>) {
-    if let Err(error @ (Error::NotRepresentable { .. } | Error::Mismatch { .. })) = law {
+    if let Err(
+        error @ (Error::NotRepresentable { .. } | Error::Unreached { .. } | Error::Mismatch { .. }),
+    ) = law
+    {
         panic!("law broken: {error}");
     }
 }

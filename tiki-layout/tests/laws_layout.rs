@@ -251,6 +251,7 @@ fn reshapes_are_not_refused() {
 /// Invariant: composition by mode is composition of each mode, and has the tiler's rank. Witness: the mode.
 #[test]
 fn composition_by_mode() {
+    let reached = std::cell::Cell::new(0);
     holds(|u| {
         let a = layout(u, 60)?;
         let Tiler::Modes(tilers) = tiler(u, &a)? else {
@@ -259,6 +260,7 @@ fn composition_by_mode() {
         let Ok(r) = a.compose_by(Tiler::Modes(tilers.clone())) else {
             return Ok(());
         };
+        reached.set(reached.get() + 1);
         assert_eq!(r.rank(), tilers.len());
         for ((mode, tiler), got) in a.modes().zip(&tilers).zip(r.modes()) {
             match tiler {
@@ -269,6 +271,11 @@ fn composition_by_mode() {
         }
         Ok(())
     });
+    assert!(
+        reached.get() >= 400,
+        "{} cases reached the law",
+        reached.get()
+    );
 }
 
 /// Invariant: the complement increases, avoids the layout, and reaches the bound; a refusal names a real overlap,

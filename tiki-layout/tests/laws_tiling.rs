@@ -6,7 +6,7 @@ mod random;
 
 use random::{full_shape, holds, layout, tame, tiler, wild};
 use std::collections::HashSet;
-use tiki_layout::{Coordinates, Layout, Order, Tiler, Tuple, laws};
+use tiki_layout::{Coordinates, Error, Layout, Order, Tiler, Tuple, laws};
 
 fn offsets(layout: &Layout) -> HashSet<i64> {
     layout.offsets().collect()
@@ -16,12 +16,14 @@ fn offsets(layout: &Layout) -> HashSet<i64> {
 /// at the tile. Witness: the offset never visited.
 #[test]
 fn divisions_cover() {
+    let reached = std::cell::Cell::new(0);
     holds(|u| {
         let a = layout(u, 60)?;
         let tiler = tiler(u, &a)?;
         let Ok(logical) = a.logical_divide(&tiler) else {
             return Ok(());
         };
+        reached.set(reached.get() + 1);
         laws::covers(&a, &logical).unwrap_or_else(|e| panic!("{a} / {tiler} = {logical}: {e}"));
         let zipped = a.zipped_divide(&tiler).unwrap();
         assert_eq!(zipped.rank(), 2);
@@ -44,6 +46,39 @@ fn divisions_cover() {
         }
         Ok(())
     });
+    assert!(
+        reached.get() >= 400,
+        "{} cases reached the law",
+        reached.get()
+    );
+}
+
+/// Invariant: a division is refused for leaving places out only if it would. Witness: the place.
+#[test]
+fn refused_tiles_leave_places_out() {
+    let reached = std::cell::Cell::new(0);
+    holds(|u| {
+        let (a, tile) = (
+            Layout::new(u.int_in_range(1..=60)?, 1).unwrap(),
+            layout(u, 12)?,
+        );
+        let Err(Error::Unreached { place, .. }) = a.logical_divide(&tile) else {
+            return Ok(());
+        };
+        reached.set(reached.get() + 1);
+        let rest = tile.complement_in(a.size()).unwrap();
+        let both = Layout::concat([&tile, &rest]).unwrap();
+        assert!(
+            place < a.size() && !offsets(&both).contains(&place),
+            "{a} / {tile}: {place}"
+        );
+        Ok(())
+    });
+    assert!(
+        reached.get() >= 20,
+        "{} cases reached the law",
+        reached.get()
+    );
 }
 
 /// Invariant: a tile of consecutive elements that divides each mode is never refused. Witness: the refusal.
@@ -73,11 +108,13 @@ fn dividing_tiles_are_not_refused() {
 /// Invariant: the block is mode 0 and no two copies touch. Witness: the layouts.
 #[test]
 fn products_repeat() {
+    let reached = std::cell::Cell::new(0);
     holds(|u| {
         let (a, t) = (layout(u, 16)?, layout(u, 12)?);
         let Ok(r) = a.logical_product(&t) else {
             return Ok(());
         };
+        reached.set(reached.get() + 1);
         laws::product(&a, &t, &r).unwrap_or_else(|e| panic!("{a} x {t} = {r}: {e}"));
         let mut want: Vec<i64> = r.offsets().collect();
         want.sort_unstable();
@@ -92,17 +129,24 @@ fn products_repeat() {
         }
         Ok(())
     });
+    assert!(
+        reached.get() >= 400,
+        "{} cases reached the law",
+        reached.get()
+    );
 }
 
 /// Invariant: blocked and raked products have the same elements, and mode `i` is as large as both operands' modes
 /// together. Witness: the mode.
 #[test]
 fn blocked_and_raked_products_interleave() {
+    let reached = std::cell::Cell::new(0);
     holds(|u| {
         let (a, t) = (tame(u, 16)?, tame(u, 12)?);
         let (Ok(blocked), Ok(raked)) = (a.blocked_product(&t), a.raked_product(&t)) else {
             return Ok(());
         };
+        reached.set(reached.get() + 1);
         let rank = a.rank().max(t.rank());
         assert_eq!(
             (blocked.rank(), raked.rank()),
@@ -120,6 +164,11 @@ fn blocked_and_raked_products_interleave() {
         assert_eq!(offsets(&blocked), offsets(&raked), "{a} x {t}");
         Ok(())
     });
+    assert!(
+        reached.get() >= 400,
+        "{} cases reached the law",
+        reached.get()
+    );
 }
 
 /// Invariant: a compact block tiled to a shape it divides fills it once, and any coordinate of the shape is one of the

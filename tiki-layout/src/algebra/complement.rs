@@ -58,7 +58,7 @@ impl Layout {
     /// ```
     pub fn complement_in(&self, bound: impl Into<Tuple>) -> Result<Layout> {
         let bound = bound.into();
-        let result = Layout::from_flat(&coalesce_flat(&self.gaps(&bound)?)?)?;
+        let result = Layout::from_flat(&coalesce_flat(&self.gaps(&bound)?.0)?)?;
         // A bound given as a shape can be rounded up in too few modes.
         if !bound.is_int() {
             let (want, got) = (bound.product()?, Layout::concat([self, &result])?.cosize());
@@ -76,9 +76,10 @@ impl Layout {
 
     /// The modes between the modes of this layout, and last the mode that repeats the whole: it stays even if the bound
     /// asks for one copy only, because what is read past the end goes there.
-    pub(crate) fn gaps(&self, bound: &Tuple) -> Result<Modes> {
+    /// Also the first offset that neither has, if strides do not divide each other.
+    pub(crate) fn gaps(&self, bound: &Tuple) -> Result<(Modes, Option<i64>)> {
         let modes = sorted_modes(OP, self)?;
-        let mut out = Modes::new();
+        let (mut out, mut unreached) = (Modes::new(), None);
         let mut below = 1;
         for mode in modes.iter() {
             if mode.stride < below {
@@ -88,6 +89,9 @@ impl Layout {
                     stride: mode.stride,
                     below,
                 });
+            }
+            if mode.stride % below != 0 && unreached.is_none() {
+                unreached = Some(mode.stride - mode.stride % below);
             }
             out.push(Mode {
                 extent: mode.stride / below,
@@ -109,6 +113,6 @@ impl Layout {
             extent: rest,
             stride: below,
         });
-        Ok(out)
+        Ok((out, unreached))
     }
 }

@@ -14,7 +14,8 @@
 //! | tiled | `(T0,T1), R0, R1, A2` |
 //! | flat | `T0, T1, R0, R1, A2` |
 //!
-//! A tile that does not divide rounds the rest up: the last tile then reaches past the end of `A`.
+//! A tile that does not divide rounds the rest up: the last tile then reaches past the end of `A`. A tile that would leave
+//! elements of `A` in no tile at all, such as `(4,2):(1,10)` of 20, is refused.
 
 use super::coalesce::coalesce_flat;
 use crate::coord::Coord;
@@ -46,6 +47,12 @@ impl Layout {
                     [only] => Tuple::Int(only.extent),
                     _ => modes.iter().map(|mode| mode.extent).collect(),
                 };
+                if let Some(place) = tile.gaps(&bound)?.1.filter(|place| *place < self.size()) {
+                    return Err(Error::Unreached {
+                        op: "divide",
+                        place,
+                    });
+                }
                 let rest = tile.complement_in(bound)?;
                 self.compose(&Layout::concat_all(vec![tile.clone(), rest])?)
             }

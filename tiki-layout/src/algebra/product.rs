@@ -35,7 +35,7 @@ impl Layout {
 
     fn copies(&self, tiler: &Layout) -> Result<Layout> {
         let bound = mul("logical product", self.size(), tiler.cosize())?;
-        Layout::from_flat(&coalesce_extended(&self.gaps(&Tuple::Int(bound))?)?)?.compose(tiler)
+        Layout::from_flat(&coalesce_extended(&self.gaps(&Tuple::Int(bound))?.0)?)?.compose(tiler)
     }
 
     /// All blocks in mode 0, all copies in mode 1.
