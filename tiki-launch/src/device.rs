@@ -54,20 +54,34 @@ impl State {
 
 impl Device {
     /// The device `TIKI_DEVICE` names (`vm`, `vm:TARGET`, `cuda:N`); unset, a GPU if there is one, else
-    /// the virtual machine.
+    /// the virtual machine. Asked again, it is the same device.
     pub fn open_default() -> Result<Device, LaunchError> {
         match std::env::var("TIKI_DEVICE") {
-            Ok(name) => Device::named(&name),
+            Ok(name) if name.starts_with("cuda") => Device::named(&name),
+            Ok(name) => Device::the_vm(&name),
             Err(std::env::VarError::NotPresent) => match Device::cuda(0) {
                 Err(LaunchError::NoDriver { .. } | LaunchError::NoDevice { count: 0, .. }) => {
-                    Device::vm()
+                    Device::the_vm("vm")
                 }
                 other => other,
             },
-            Err(std::env::VarError::NotUnicode(name)) => Err(LaunchError::DeviceName {
-                given: name.to_string_lossy().into_owned(),
-            }),
+            Err(std::env::VarError::NotUnicode(name)) => {
+                let given = name.to_string_lossy().into_owned();
+                Err(LaunchError::DeviceName { given })
+            }
         }
+    }
+
+    /// The process's own virtual machine of this name.
+    fn the_vm(name: &str) -> Result<Device, LaunchError> {
+        static OPEN: Mutex<Vec<(String, Device)>> = Mutex::new(Vec::new());
+        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, device)) = open.iter().find(|(n, _)| n == name) {
+            return Ok(device.clone());
+        }
+        let device = Device::named(name)?;
+        open.push((name.to_string(), device.clone()));
+        Ok(device)
     }
 
     /// The device of a name as `TIKI_DEVICE` spells it.

@@ -48,6 +48,17 @@ fn asking_for_a_gpu_never_panics() {
 }
 
 #[test]
+fn the_default_device_is_one() {
+    let first = Device::open_default().unwrap();
+    assert_eq!(Device::open_default().unwrap(), first);
+    assert_ne!(
+        Device::vm().unwrap(),
+        Device::vm().unwrap(),
+        "but each of these is its own"
+    );
+}
+
+#[test]
 fn a_device_knows_itself() {
     let (device, _) = crate::double::device();
     assert_eq!(device.clone(), device);
