@@ -237,3 +237,50 @@ fn levels_of_detail() {
         last = scale;
     }
 }
+
+/// Invariant: small, empty, flat and odd layouts can be drawn; what cannot is refused.
+/// Witness: all three renderings of each.
+#[test]
+fn odd_shapes_are_drawn_or_refused() {
+    use tiki_layout::{Error, Layout, picture};
+    for text in [
+        "1:0",
+        "7:3",
+        "(1,1):(0,0)",
+        "(0,4):(1,1)",
+        "(3,5,2):(10,2,1)",
+        "(4,4):(0,-1)",
+        "((2,3),(1,5)):((1,30),(7,-6))",
+    ] {
+        let drawn = picture::index_map(&Layout::parse(text).expect("notation")).expect("small");
+        for theme in [Theme::Light, Theme::Dark] {
+            let board = Board::of(&drawn);
+            let pixels = Pixels::of(&plot::png(&drawn, theme).expect("a PNG"));
+            let (width, height) = (board.size.0 as i32, board.size.1 as i32);
+            assert_eq!(
+                pixels.at(width - 1, height - 1),
+                theme.background(),
+                "{text}"
+            );
+            assert!(
+                plot::svg(&drawn, theme).expect("an SVG").contains("</svg>"),
+                "{text}"
+            );
+        }
+        assert!(drawn.to_text(true).contains(text), "{text}");
+    }
+    let large = Layout::row_major([512, 512]).expect("a layout");
+    assert!(matches!(
+        picture::index_map(&large),
+        Err(Error::TooLarge { .. })
+    ));
+    let beyond = Layout::parse("(4,2):(1,4)").expect("notation");
+    assert!(matches!(
+        picture::thread_value(&beyond, [2, 2]),
+        Err(Error::Coordinate { .. })
+    ));
+    assert!(matches!(
+        picture::thread_value(&Layout::parse("8:1").expect("notation"), [2, 4]),
+        Err(Error::Rank { .. })
+    ));
+}

@@ -229,22 +229,25 @@ fn best_single(demands: &Demands, unit_bits: u32) -> Single {
         .map(collide)
         .max()
         .unwrap_or(0);
-    let high = unit_bits.saturating_sub(bank_bits);
-    for bits in 1..=bank_bits.min(high) {
+    // With fewer bits the bound is out of reach: they are tried last, and only if nothing reached it.
+    let most = bank_bits.min(unit_bits.saturating_sub(bank_bits));
+    for bits in (least.max(1)..=most).chain(1..least.min(most + 1)) {
         if best.cost == bound {
             break;
         }
         for base in 0..=bank_bits - bits {
-            for shift in bank_bits - base..=unit_bits - bits - base {
-                if shift < bits {
-                    continue;
-                }
+            for shift in (bank_bits - base).max(bits)..=unit_bits - bits - base {
                 let fields = Fields { bits, base, shift };
                 let kernel = kernel_of(Some(fields), bank_bits, unit_bits);
-                // Too few bits cannot reach the bound, but may still be the best there is.
                 let cost = demands.cost(&kernel);
-                debug_assert!(bits >= least || cost > bound);
-                if cost < best.cost {
+                if (cost, bits, base, shift)
+                    < (
+                        best.cost,
+                        best.fields.bits,
+                        best.fields.base,
+                        best.fields.shift,
+                    )
+                {
                     best = Single {
                         fields,
                         kernel,

@@ -138,6 +138,14 @@ struct Walk {
 }
 
 impl Walk {
+    fn visit(&mut self) -> Result<(), BankError> {
+        self.visited += 1;
+        if self.visited > LIMIT {
+            return Err(BankError::TooLarge { limit: LIMIT });
+        }
+        Ok(())
+    }
+
     /// `joined` holds L + K with `weight * 2^dim(L meet K)` for the current K. Returns whether to stop.
     fn extend(
         &mut self,
@@ -145,10 +153,7 @@ impl Walk {
         joined: &[(Subspace, u64)],
         cost: u64,
     ) -> Result<bool, BankError> {
-        self.visited += 1;
-        if self.visited > LIMIT {
-            return Err(BankError::TooLarge { limit: LIMIT });
-        }
+        self.visit()?;
         if basis.len() as u32 == self.depth {
             self.best = Some((cost, basis.clone()));
             return Ok(cost <= self.good_enough);
@@ -176,7 +181,7 @@ impl Walk {
                     sum = sum.saturating_add(*weight);
                 }
                 if self.best.as_ref().is_some_and(|(best, _)| sum >= *best) {
-                    self.visited += 1;
+                    self.visit()?;
                     continue;
                 }
                 basis.push(vector);

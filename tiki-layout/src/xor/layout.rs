@@ -33,7 +33,8 @@ impl XorLayout {
                 .iter()
                 .zip(&columns)
                 .all(|(b, c)| *b as usize == c.len());
-        let small = |v: &u64| *v <= i64::MAX as u64;
+        // One more than any offset must fit as well.
+        let small = |v: &u64| *v < 1 << 62;
         if !fits || total > 62 || !columns.iter().flatten().all(small) || !small(&offset) {
             return Err(Refusal::Columns {
                 lists: columns.len(),
