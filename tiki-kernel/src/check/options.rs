@@ -281,7 +281,10 @@ impl<'a> Check<'a> {
             self.error(
                 codes::BAD_OPTION,
                 value.span,
-                format!("`{}` takes {}, not the text \"{text}\"", row.name, row.takes),
+                format!(
+                    "`{}` takes {}, not the text \"{text}\"",
+                    row.name, row.takes
+                ),
             )
             .push(self);
             return None;

@@ -5,7 +5,7 @@
 //! near the type's end does not wrap.
 
 use super::Lower;
-use super::global::guard;
+use super::guards::guard;
 use crate::ir::{Block, Op, Order, Place, Scope, Special, Stmt, StmtKind, Type, Uniform, Value};
 use crate::isa::{self, Cmp, Ty};
 use crate::ptx::{Guard, Label, Operand};

@@ -1,54 +1,17 @@
 //! Global memory: tiles and single elements.
 //!
-//! The base address of a tile is computed once: the origins' and the thread's coordinates times the
-//! strides, in 64 bits. Offsets within the tile are immediates where strides are known; along an axis
-//! whose stride is a run-time value, each distinct offset has a pointer, made from its neighbour's.
-//!
-//! Along each axis that may be partial, `room` is what is left of the tile for this thread: the smaller
-//! of the view's extent and what the tensor has from the origin on, less the thread's offset, signed. A
-//! value at offset `v` is there if `room > v`: one comparison with an immediate.
-//!
 //! Where vectors may straddle the edge, one test (of all threads of the block alike) chooses between
 //! whole vectors and single elements for the whole tile.
 
 use super::Lower;
 use super::emit::register_type;
+use super::guards::{Guards, guard};
 use super::tiles::Element;
-use crate::artifact::ParamKind;
 use crate::dtype::DType;
-use crate::ir::{
-    Access, Cache, Dist, Edge, GlobalView, MemoryOrder, Order, TensorType, Uniform, Value,
-};
+use crate::ir::{Access, Cache, Edge, GlobalView, MemoryOrder, Order, TensorType, Uniform, Value};
 use crate::isa::{self, Cmp, Space, Ty};
-use crate::ptx::{Guard, Operand, Reg};
-use std::collections::{BTreeMap, HashMap};
-
-/// The addresses of a tile.
-struct Address {
-    base: Operand,
-    /// Bytes from one index to the next, per axis of the view.
-    steps: Vec<Operand>,
-    rows: BTreeMap<Vec<u32>, Operand>,
-}
-
-/// The predicates of a tile.
-pub(super) struct Guards {
-    rooms: Vec<Option<Operand>>,
-    /// Elements left of the tile along each axis that may be partial, the same for all threads.
-    left: Vec<Option<Operand>>,
-    always: Option<Operand>,
-    made: HashMap<Vec<(usize, u32)>, Operand>,
-}
-
-pub(super) fn guard(p: Option<Operand>) -> Option<Guard> {
-    match p {
-        Some(Operand::Reg(reg)) => Some(Guard {
-            reg,
-            negated: false,
-        }),
-        _ => None,
-    }
-}
+use crate::ptx::{Operand, Reg};
+use std::collections::HashMap;
 
 /// How `n` elements of a type are moved by one instruction.
 pub(super) struct Shape {
@@ -95,360 +58,6 @@ impl Shape {
 }
 
 impl Lower<'_> {
-    fn bytes_of(&self, param: usize) -> u32 {
-        match self.kernel.params[param].kind {
-            ParamKind::Tensor { dtype, .. } | ParamKind::Scalar(dtype) => dtype.bytes(),
-        }
-    }
-
-    /// Bytes from one index to the next.
-    fn pitch(&mut self, param: usize, axis: usize) -> Operand {
-        let bytes = self.bytes_of(param);
-        match self.stride(param, axis) {
-            Operand::Imm(crate::ptx::Imm::Int(n)) => Operand::int(n * i64::from(bytes)),
-            stride if bytes == 1 => stride,
-            stride => {
-                let name = format!("pitch of {}", self.kernel.params[param].name);
-                self.once(super::emit::Once::Param(format!("{name} {axis}")), |l| {
-                    l.holding(&name, |l| {
-                        l.def(
-                            Ty::B64,
-                            isa::shl(Ty::B64),
-                            [stride, Operand::int(bytes.ilog2())],
-                        )
-                    })
-                })
-            }
-        }
-    }
-
-    /// `sum + x * pitch`, in 64 bits.
-    fn term(
-        &mut self,
-        sum: Option<Operand>,
-        x: Operand,
-        wide: bool,
-        pitch: &Operand,
-    ) -> Option<Operand> {
-        let known = match pitch {
-            Operand::Imm(crate::ptx::Imm::Int(n)) => Some(*n),
-            _ => None,
-        };
-        if let (Operand::Imm(crate::ptx::Imm::Int(i)), Some(n)) = (&x, known) {
-            if i * n == 0 {
-                return sum;
-            }
-            let product = Operand::int(i * n);
-            return Some(match sum {
-                Some(s) => self.def(Ty::B64, isa::add(Ty::U64), [s, product]),
-                None => self.def(Ty::B64, isa::mov(Ty::B64), [product]),
-            });
-        }
-        let short = !wide && known.is_some_and(|n| (0..=i64::from(u32::MAX)).contains(&n));
-        if short {
-            return Some(match sum {
-                Some(s) => self.def(Ty::B64, isa::mad_wide(Ty::U32), [x, pitch.clone(), s]),
-                None => self.def(Ty::B64, isa::mul_wide(Ty::U32), [x, pitch.clone()]),
-            });
-        }
-        let x = match x {
-            x @ Operand::Imm(_) => x,
-            x if wide => x,
-            x => self.def(Ty::B64, isa::cvt(Ty::U64, Ty::U32), [x]),
-        };
-        Some(match sum {
-            Some(s) => self.def(Ty::B64, isa::mad(Ty::U64), [x, pitch.clone(), s]),
-            None => self.def(Ty::B64, isa::mul(Ty::U64), [x, pitch.clone()]),
-        })
-    }
-
-    /// Origin plus the thread's offset, and whether it has 64 bits.
-    fn coordinate(&mut self, origin: Value, offset: Operand) -> (Operand, bool) {
-        let wide = self.dtype(origin).bytes() == 8;
-        let o = self.scalar(origin);
-        let zero = |x: &Operand| *x == Operand::int(0);
-        let sum = match (zero(&o), zero(&offset)) {
-            (true, _) => return (offset, false),
-            (_, true) => o,
-            _ if wide => {
-                let offset = self.def(Ty::B64, isa::cvt(Ty::U64, Ty::U32), [offset]);
-                self.def(Ty::B64, isa::add(Ty::U64), [o, offset])
-            }
-            _ => self.def(Ty::B32, isa::add(Ty::U32), [o, offset]),
-        };
-        (sum, wide)
-    }
-
-    fn address(&mut self, view: &GlobalView, dist: Option<&Dist>) -> Address {
-        let name = format!("address of {}", self.kernel.params[view.param].name);
-        self.holding(&name, |l| {
-            let mut sum = None;
-            for (axis, index, _) in &view.fixed {
-                let pitch = l.pitch(view.param, *axis);
-                let (x, wide) = l.coordinate(*index, Operand::int(0));
-                sum = l.term(sum, x, wide, &pitch);
-            }
-            let mut steps = Vec::new();
-            for (a, axis) in view.axes.iter().enumerate() {
-                let pitch = l.pitch(view.param, axis.axis);
-                let offset = match dist {
-                    Some(dist) => l.thread_offset(dist, a),
-                    None => Operand::int(0),
-                };
-                let (x, wide) = l.coordinate(axis.origin, offset);
-                sum = l.term(sum, x, wide, &pitch);
-                steps.push(pitch);
-            }
-            let pointer = l.pointer(view.param);
-            let base = match sum {
-                Some(s) => l.def(Ty::B64, isa::add(Ty::U64), [pointer, s]),
-                None => pointer,
-            };
-            Address {
-                base,
-                steps,
-                rows: BTreeMap::new(),
-            }
-        })
-    }
-
-    /// Register and immediate of the element at these offsets from the thread's first.
-    fn at(&mut self, view: &GlobalView, address: &mut Address, offsets: &[u32]) -> Operand {
-        let mut immediate = 0;
-        let mut rows = vec![0; offsets.len()];
-        for (a, &v) in offsets.iter().enumerate() {
-            match &address.steps[a] {
-                Operand::Imm(crate::ptx::Imm::Int(n)) => immediate += n * i64::from(v),
-                _ => rows[a] = v,
-            }
-        }
-        let name = format!("address of {}", self.kernel.params[view.param].name);
-        let row = self.holding(&name, |l| l.row(address, &rows));
-        let row = self.register(&row, Ty::B64);
-        Operand::addr(row, immediate)
-    }
-
-    fn row(&mut self, address: &mut Address, at: &[u32]) -> Operand {
-        if at.iter().all(|v| *v == 0) {
-            return address.base.clone();
-        }
-        if let Some(o) = address.rows.get(at) {
-            return o.clone();
-        }
-        // From the pointer that differs least, along one axis only; else from the base.
-        let near = address
-            .rows
-            .iter()
-            .filter_map(|(k, o)| {
-                let mut moved = (0..at.len()).filter(|&a| k[a] != at[a]);
-                let axis = moved.next()?;
-                let step = at[axis].checked_sub(k[axis])?;
-                moved.next().is_none().then(|| (step, axis, o.clone()))
-            })
-            .min_by_key(|(step, ..)| *step);
-        let (mut from, moves): (Operand, Vec<(usize, u32)>) = match near {
-            Some((step, axis, o)) => (o, vec![(axis, step)]),
-            None => (
-                address.base.clone(),
-                at.iter().copied().enumerate().filter(|m| m.1 > 0).collect(),
-            ),
-        };
-        for (axis, step) in moves {
-            let pitch = address.steps[axis].clone();
-            let bytes = if step == 1 {
-                pitch
-            } else if step.is_power_of_two() {
-                self.def(
-                    Ty::B64,
-                    isa::shl(Ty::B64),
-                    [pitch, Operand::int(step.ilog2())],
-                )
-            } else {
-                self.def(Ty::B64, isa::mul(Ty::U64), [pitch, Operand::int(step)])
-            };
-            from = self.def(Ty::B64, isa::add(Ty::U64), [from, bytes]);
-        }
-        address.rows.insert(at.to_vec(), from.clone());
-        from
-    }
-
-    /// What may be outside, of a tile (or of one element, without a distribution).
-    fn guards(
-        &mut self,
-        view: &GlobalView,
-        dist: Option<&Dist>,
-        inside: Option<usize>,
-        first: bool,
-    ) -> Guards {
-        self.holding("predicates", |l| {
-            let mut guards = Guards {
-                rooms: Vec::new(),
-                left: Vec::new(),
-                always: None,
-                made: HashMap::new(),
-            };
-            for (axis, index, proven) in &view.fixed {
-                if !proven {
-                    let extent = l.extent(view.param, *axis);
-                    let (x, wide) = l.coordinate(*index, Operand::int(0));
-                    let p = l.below(x, extent, wide);
-                    guards.always = Some(l.both(guards.always.take(), p));
-                }
-            }
-            for (a, axis) in view.axes.iter().enumerate() {
-                let past = dist.is_some_and(|d| d.reach(a) > axis.extent);
-                let whole = axis.whole || inside == Some(a);
-                let left = match (whole, past) {
-                    (true, false) => None,
-                    (true, true) => Some(Operand::int(axis.extent)),
-                    _ => Some(l.left(view.param, axis)),
-                };
-                let room = left.clone().map(|left| match dist {
-                    Some(d) => {
-                        let offset = l.thread_offset(d, a);
-                        if offset == Operand::int(0) {
-                            left
-                        } else {
-                            l.def(Ty::B32, isa::sub(Ty::S32), [left, offset])
-                        }
-                    }
-                    None => left,
-                });
-                guards.rooms.push(room);
-                guards.left.push(left);
-            }
-            if first
-                && let Some(d) = dist
-                && let Some(p) = l.first_holder(d)
-            {
-                guards.always = Some(l.both(guards.always.take(), p));
-            }
-            guards
-        })
-    }
-
-    /// `min(extent of the view, extent of the tensor - origin)`, not below zero.
-    fn left(&mut self, param: usize, axis: &crate::ir::ViewAxis) -> Operand {
-        let extent = self.extent(param, axis.axis);
-        let (origin, wide) = self.coordinate(axis.origin, Operand::int(0));
-        if origin == Operand::int(0) {
-            return self.def(
-                Ty::B32,
-                isa::min(Ty::U32),
-                [extent, Operand::int(axis.extent)],
-            );
-        }
-        let (ty, reg) = if wide {
-            (Ty::U64, Ty::B64)
-        } else {
-            (Ty::U32, Ty::B32)
-        };
-        let extent = match extent {
-            e @ Operand::Imm(_) => e,
-            e if wide => self.def(Ty::B64, isa::cvt(Ty::U64, Ty::U32), [e]),
-            e => e,
-        };
-        let begun = self.def(reg, isa::min(ty), [origin, extent.clone()]);
-        let rest = self.def(reg, isa::sub(ty), [extent, begun]);
-        let left = self.def(reg, isa::min(ty), [rest, Operand::int(axis.extent)]);
-        if wide {
-            self.def(Ty::B32, isa::cvt(Ty::U32, Ty::U64), [left])
-        } else {
-            left
-        }
-    }
-
-    fn below(&mut self, x: Operand, extent: Operand, wide: bool) -> Operand {
-        let ty = if wide { Ty::U64 } else { Ty::U32 };
-        let extent = match extent {
-            e @ Operand::Imm(_) => e,
-            e if wide => self.def(Ty::B64, isa::cvt(Ty::U64, Ty::U32), [e]),
-            e => e,
-        };
-        self.def(Ty::Pred, isa::setp(Cmp::Lt, ty), [x, extent])
-    }
-
-    /// Both predicates.
-    pub(super) fn both(&mut self, a: Option<Operand>, b: Operand) -> Operand {
-        match a {
-            Some(a) => self.def(Ty::Pred, isa::and(Ty::Pred), [a, b]),
-            None => b,
-        }
-    }
-
-    /// Rooms of plain limits per axis: a reduction's bounds or a shared tile's shape.
-    pub(super) fn guards_of(
-        &mut self,
-        t: &TensorType,
-        limits: &[Option<Operand>],
-        first: bool,
-    ) -> Guards {
-        self.holding("predicates", |l| {
-            let mut rooms = Vec::new();
-            for (a, limit) in limits.iter().enumerate() {
-                let past = t.dist.reach(a) > t.shape[a];
-                let limit = match limit {
-                    Some(o) if past => Some(l.def(
-                        Ty::B32,
-                        isa::min(Ty::U32),
-                        [o.clone(), Operand::int(t.shape[a])],
-                    )),
-                    Some(o) => Some(o.clone()),
-                    None if past => Some(Operand::int(t.shape[a])),
-                    None => None,
-                };
-                let room = limit.map(|limit| {
-                    let offset = l.thread_offset(&t.dist, a);
-                    if offset == Operand::int(0) {
-                        limit
-                    } else {
-                        l.def(Ty::B32, isa::sub(Ty::S32), [limit, offset])
-                    }
-                });
-                rooms.push(room);
-            }
-            let always = if first { l.first_holder(&t.dist) } else { None };
-            Guards {
-                left: rooms.clone(),
-                rooms,
-                always,
-                made: HashMap::new(),
-            }
-        })
-    }
-
-    /// The predicate of the element at these offsets; `None` if it is always there.
-    pub(super) fn present(&mut self, g: &mut Guards, offsets: &[u32]) -> Option<Operand> {
-        let mut key = Vec::new();
-        let mut sum = g.always.clone();
-        for (a, &v) in offsets.iter().enumerate() {
-            let Some(room) = g.rooms[a].clone() else {
-                continue;
-            };
-            key.push((a, v));
-            sum = Some(match g.made.get(&key) {
-                Some(p) => p.clone(),
-                None => {
-                    let p = self.holding("predicates", |l| match sum {
-                        None => l.def(
-                            Ty::Pred,
-                            isa::setp(Cmp::Gt, Ty::S32),
-                            [room, Operand::int(v)],
-                        ),
-                        Some(q) => l.def(
-                            Ty::Pred,
-                            isa::setp_bool(Cmp::Gt, isa::Bool::And, Ty::S32),
-                            [room, Operand::int(v), q],
-                        ),
-                    });
-                    g.made.insert(key.clone(), p.clone());
-                    p
-                }
-            });
-        }
-        sum
-    }
-
     /// Runs `single` where a vector of `n` may straddle the edge of this block's tile, else `vectors`.
     fn either(
         &mut self,
@@ -535,7 +144,7 @@ impl Lower<'_> {
             .axes
             .iter()
             .all(|a| self.uniform(a.origin) < Uniform::Thread);
-        let op = self.load_op(view.param, access.cache, &shape);
+        let op = self.load_op(access.cache, &shape);
         let rank = t.shape.len();
         let mut addresses = Vec::new();
         for i in (0..t.dist.len()).step_by(n as usize) {
@@ -570,7 +179,7 @@ impl Lower<'_> {
             },
             |l| {
                 let one = Shape::of(t.dtype, 1);
-                let op = l.load_op(view.param, access.cache, &one);
+                let op = l.load_op(access.cache, &one);
                 for i in 0..t.dist.len() {
                     let p = l.present(&mut single, &t.dist.value_offset(i, rank));
                     let from = moved(
@@ -640,8 +249,7 @@ impl Lower<'_> {
         out
     }
 
-    fn load_op(&self, param: usize, cache: Cache, shape: &Shape) -> isa::Op {
-        let _ = param;
+    fn load_op(&self, cache: Cache, shape: &Shape) -> isa::Op {
         let op = isa::ld(Space::Global, shape.ty);
         match cache {
             Cache::Default => op,

@@ -8,7 +8,7 @@
 use super::Lower;
 use super::address::{Form, read_form};
 use super::emit::Once;
-use super::global::guard;
+use super::guards::guard;
 use super::shared::address;
 use super::tiles::Element;
 use crate::dtype::{Class, DType};

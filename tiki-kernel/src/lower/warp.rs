@@ -2,7 +2,8 @@
 
 use super::Lower;
 use super::control::ALL_LANES;
-use super::global::{guard, ordered, scope};
+use super::global::{ordered, scope};
+use super::guards::guard;
 use crate::dtype::{Class, DType};
 use crate::ir::{AtomOp, Barrier, MemoryOrder, Order, Place, Shuffle, Value, Vote};
 use crate::isa::{self, Shfl, Space, Ty};
