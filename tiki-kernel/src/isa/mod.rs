@@ -52,6 +52,7 @@
 
 pub mod effects;
 pub mod make;
+pub mod make_async;
 #[cfg(feature = "meaning")]
 pub mod meaning;
 mod modifiers;
@@ -63,6 +64,7 @@ mod ty;
 
 pub use effects::Effects;
 pub use make::*;
+pub use make_async::*;
 pub use modifiers::{
     Atom, Bool, Cache, Cmp, FenceSpace, Half, L1, L2, Match, Matrices, Modifier, Order, Rounding,
     Scope, Shfl, Space, Vec, Vote,

@@ -348,7 +348,7 @@ impl<'a> Lower<'a> {
         }
     }
 
-    fn special_value(&mut self, s: Special) -> Operand {
+    pub(super) fn special_value(&mut self, s: Special) -> Operand {
         match s {
             Special::Thread => self.thread(),
             Special::Lane => self.digit(1, 32),

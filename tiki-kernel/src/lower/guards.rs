@@ -86,7 +86,7 @@ impl Lower<'_> {
     }
 
     /// `min(extent of the view, extent of the tensor - origin)`, not below zero.
-    fn left(&mut self, param: usize, axis: &crate::ir::ViewAxis) -> Operand {
+    pub(super) fn left(&mut self, param: usize, axis: &crate::ir::ViewAxis) -> Operand {
         let extent = self.extent(param, axis.axis);
         let (origin, wide) = self.coordinate(axis.origin, Operand::int(0));
         if origin == Operand::int(0) {
@@ -116,7 +116,7 @@ impl Lower<'_> {
         }
     }
 
-    fn below(&mut self, x: Operand, extent: Operand, wide: bool) -> Operand {
+    pub(super) fn below(&mut self, x: Operand, extent: Operand, wide: bool) -> Operand {
         let ty = if wide { Ty::U64 } else { Ty::U32 };
         let extent = match extent {
             e @ Operand::Imm(_) => e,

@@ -12,6 +12,7 @@ use crate::ptx::Operand;
 use std::collections::BTreeMap;
 
 /// The addresses of a tile.
+#[derive(Clone)]
 pub(super) struct Address {
     base: Operand,
     /// Bytes from one index to the next, per axis of the view.

@@ -27,7 +27,7 @@ use crate::ptx::Operand;
 use std::collections::HashMap;
 
 /// How the offsets of a tile are found.
-enum Plan {
+pub(super) enum Plan {
     /// `F + K`.
     Sum { form: Form, k: Vec<i64> },
     /// `swizzle(F) ^ swizzle(K)`.
@@ -52,11 +52,11 @@ fn open_linear(view: &SharedView, at: &[u32]) -> i64 {
 }
 
 /// One past the highest bit a swizzle reads or writes.
-fn top(x: Xor) -> u32 {
+pub(super) fn top(x: Xor) -> u32 {
     x.base + x.shift.unsigned_abs() + x.bits
 }
 
-fn plan(view: &SharedView, t: &TensorType) -> Plan {
+pub(super) fn plan(view: &SharedView, t: &TensorType) -> Plan {
     let rank = t.shape.len();
     let place = |thread: usize, v: usize| open_linear(view, &t.dist.coordinate(thread, v, rank));
     let Some(form) = read_form(&t.dist, |thread| place(thread, 0)) else {
@@ -142,7 +142,7 @@ impl Lower<'_> {
 
     /// Address of shared memory plus a form (swizzled, XORed) of the thread number, once. `None`: the
     /// array's own address.
-    fn shared_base(&mut self, form: &Form, x: Option<Xor>, low: i64) -> Option<Operand> {
+    pub(super) fn shared_base(&mut self, form: &Form, x: Option<Xor>, low: i64) -> Option<Operand> {
         if form.digits.is_empty() && form.constant == 0 && low == 0 {
             return None;
         }
@@ -187,7 +187,12 @@ impl Lower<'_> {
     }
 
     /// Adds the run-time offsets.
-    fn moving(&mut self, view: &SharedView, base: Option<Operand>, bytes: i64) -> Option<Operand> {
+    pub(super) fn moving(
+        &mut self,
+        view: &SharedView,
+        base: Option<Operand>,
+        bytes: i64,
+    ) -> Option<Operand> {
         if view.dynamic.is_empty() {
             return base;
         }
@@ -214,7 +219,13 @@ impl Lower<'_> {
     }
 
     /// The address of one access, from its coordinate.
-    fn shared_each(&mut self, view: &SharedView, t: &TensorType, i: usize, start: i64) -> Operand {
+    pub(super) fn shared_each(
+        &mut self,
+        view: &SharedView,
+        t: &TensorType,
+        i: usize,
+        start: i64,
+    ) -> Operand {
         let bytes = i64::from(t.dtype.bytes());
         let rank = t.shape.len();
         let form = read_form(&t.dist, |thread| {
@@ -378,14 +389,14 @@ fn mask_of(x: Xor) -> u32 {
     ((1_u32 << x.bits) - 1) << low
 }
 
-fn in_bytes(x: Xor, bytes: i64) -> Xor {
+pub(super) fn in_bytes(x: Xor, bytes: i64) -> Xor {
     Xor {
         base: x.base + bytes.ilog2(),
         ..x
     }
 }
 
-fn scaled(form: &Form, by: i64) -> Form {
+pub(super) fn scaled(form: &Form, by: i64) -> Form {
     Form {
         digits: form
             .digits

@@ -1,0 +1,183 @@
+//! Products by warps: `acc += a @ b.T`, done when the statement is.
+//!
+//! Per step of K, a warp loads the left fragments of all its rows; then, pair by pair of columns, the
+//! right fragments and their products. The right fragments of the next pair are loaded before the
+//! products of this one. So between any two instructions live the accumulator, one step of left fragments
+//! and two pairs of right ones; the assembler moves loads further ahead as far as registers allow.
+//!
+//! ```text
+//! left(0..mi)  right(0)  | right(1) products(0) | right(2) products(1) | ..
+//! ```
+//!
+//! The accumulator of warp (i, j) holds rows `i * WM ..` and columns `j * WN ..`; see [`layout`].
+
+use super::Lower;
+use super::fragments::{Loader, Part, Side, step};
+use crate::dtype::DType;
+use crate::ir::{Dist, Mma, Mode, Operand as Left, TensorType, Value};
+use crate::isa::{self, Ty};
+use crate::ptx::{Operand, Reg};
+use crate::target::Arch;
+
+/// The distribution of an accumulator (M, N) over warps.
+#[must_use]
+pub fn layout(m: u32, n: u32, warps: (u32, u32)) -> Dist {
+    let (wm, wn) = (m / warps.0.max(1), n / warps.1.max(1));
+    Dist {
+        threads: vec![
+            Mode::along(1, 4, 2),
+            Mode::along(0, 8, 1),
+            Mode::along(0, warps.0, wm),
+            Mode::along(1, warps.1, wn),
+        ],
+        values: vec![
+            Mode::along(1, 2, 1),
+            Mode::along(0, 2, 8),
+            Mode::along(1, wn / 8, 8),
+            Mode::along(0, wm / 16, 16),
+        ],
+    }
+}
+
+/// The left operand's source.
+enum Source<'v> {
+    Shared(Box<Loader<'v>>),
+    /// A register tensor (M, K) laid out as an accumulator; tiles of 8 columns.
+    Register {
+        value: Value,
+        columns: u32,
+    },
+}
+
+impl<'a> Lower<'a> {
+    /// A product by warps.
+    pub(super) fn warp_product(&mut self, mma: &'a Mma) {
+        let acc = self.accumulator(mma);
+        let (m, n) = (acc.shape[0], acc.shape[1]);
+        let (wm, wn) = (m / mma.warps.0, n / mma.warps.1);
+        let expected = layout(m, n, mma.warps);
+        assert!(
+            acc.dist.clone().merged() == expected.merged(),
+            "bug: the accumulator of a product lies as {}",
+            acc.dist
+        );
+        let right = self.kernel.shared[mma.b.alloc].dtype;
+        let left = match &mma.a {
+            Left::Shared(view) => self.kernel.shared[view.alloc].dtype,
+            Left::Register(value) => self.dtype(*value),
+        };
+        let depth = mma.b.shape()[1];
+        let Some(op) = self.product(left, right, acc.dtype) else {
+            return;
+        };
+        let whole = depth.is_multiple_of(step(left)) && left.bytes() == right.bytes();
+        if !whole || !wm.is_multiple_of(16) || !wn.is_multiple_of(8) {
+            return self.refuse(format!(
+                "a product of {left} by warps takes 16 rows, 8 columns and {} of depth at a time; \
+                 a warp has {wm} x {wn} x {depth}",
+                step(left)
+            ));
+        }
+        let part = |side, rows| Part {
+            side,
+            warps: mma.warps,
+            rows,
+            depth,
+        };
+        let source = match &mma.a {
+            Left::Shared(view) => self
+                .loader(view, part(Side::A, wm))
+                .map(|l| Source::Shared(Box::new(l))),
+            Left::Register(value) if left.bytes() == 2 => Some(Source::Register {
+                value: *value,
+                columns: depth / 8,
+            }),
+            Left::Register(_) => {
+                return self.refuse(format!(
+                    "a left operand in registers is f16 or bf16, not {left}"
+                ));
+            }
+        };
+        let loader = self.loader(&mma.b, part(Side::B, wn));
+        let (Some(source), Some(loader)) = (source, loader) else {
+            return self.refuse(format!(
+                "no way from this layout into the tensor core: {left} operands need words of 4 bytes along K"
+            ));
+        };
+        let regs = self.variable(mma.acc);
+        let (rows, columns) = (wm / 16, wn / 8);
+        for at in 0..depth / step(left) {
+            let left: Vec<Vec<Reg>> = (0..rows)
+                .map(|i| self.left_fragment(&source, at, i))
+                .collect();
+            let mut next = self.fragment(&loader, at, 0);
+            for pair in (0..columns).step_by(2) {
+                let now = next;
+                next = if pair + 2 < columns {
+                    self.fragment(&loader, at, pair + 2)
+                } else {
+                    Vec::new()
+                };
+                for (j, b) in now.chunks(2).enumerate() {
+                    for (i, a) in left.iter().enumerate() {
+                        let first = 4 * (pair as usize + j + columns as usize * i);
+                        let c = Operand::vec(regs[first..first + 4].iter().copied());
+                        let [a, b] = [a.as_slice(), b].map(|r| Operand::vec(r.iter().copied()));
+                        self.ins(None, op, vec![c.clone(), a, b, c]);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Type of a product's accumulator.
+    pub(super) fn accumulator(&self, mma: &Mma) -> &'a TensorType {
+        let ty = &self.kernel.vars[mma.acc.0 as usize].ty;
+        ty.tensor()
+            .expect("bug: an accumulator is a register tensor")
+    }
+
+    /// The instruction; none if the target has no such product.
+    fn product(&mut self, left: DType, right: DType, sums: DType) -> Option<isa::Op> {
+        let [a, b] = [left, right].map(isa::core_type);
+        let op = isa::mma(step(left), a, b, Ty::of_arithmetic(sums));
+        match op.filter(|op| self.exists(*op)) {
+            Some(op) => Some(op),
+            None => {
+                self.refuse(format!(
+                    "{} has no product of {left} and {right} summed in {sums} by warps",
+                    self.kernel.target
+                ));
+                None
+            }
+        }
+    }
+
+    /// Whether the target has an instruction.
+    pub(super) fn exists(&self, op: isa::Op) -> bool {
+        let (arch, since): (Arch, _) = (self.kernel.target.arch(), op.row.since);
+        arch.has(since.capability, since.exact) && self.kernel.target.row().ptx_version >= since.ptx
+    }
+
+    fn left_fragment(&mut self, source: &Source<'_>, at: u32, i: u32) -> Vec<Reg> {
+        match source {
+            Source::Shared(loader) => self.fragment(loader, at, i),
+            Source::Register { value, columns } => self.packed_left(*value, *columns, at, i),
+        }
+    }
+
+    /// The left fragment of a step out of an accumulator's registers: two neighbouring tiles of 8 columns
+    /// are one of 16.
+    pub(super) fn packed_left(&mut self, v: Value, columns: u32, at: u32, i: u32) -> Vec<Reg> {
+        let tile = 2 * at + columns * i;
+        self.holding("left fragments", |l| {
+            (0..4)
+                .map(|j| {
+                    let first = 4 * (tile + j / 2) + 2 * (j % 2);
+                    let word = l.gather(v, first as usize, 2).remove(0);
+                    l.register(&word, Ty::B32)
+                })
+                .collect()
+        })
+    }
+}

@@ -1,0 +1,164 @@
+//! Kernels on tensor cores lower to modules that the verifier and the real assembler take, without
+//! spills and without notes about serialised products.
+
+mod gemm_by_hand;
+
+use gemm_by_hand::ampere::{self, Shape};
+use std::process::Command;
+use tiki_kernel::ast::Places;
+use tiki_kernel::diag::Sink;
+use tiki_kernel::dtype::DType;
+use tiki_kernel::ir::Kernel;
+use tiki_kernel::report::Report;
+use tiki_kernel::target::Target;
+use tiki_kernel::{budget, lower, ptx, schedule, simplify};
+
+/// Text and register bound of a kernel.
+fn build(name: &str, mut kernel: Kernel) -> (String, u32) {
+    let mut sink = Sink::new();
+    let mut report = Report::default();
+    let plan = schedule::run(&mut kernel, &mut report);
+    let mut lowered = lower::run(&kernel, &plan, &Places::default(), &mut sink);
+    let faults = ptx::verify(&lowered.module);
+    assert!(faults.is_empty(), "{name}: {faults:?}");
+    simplify::run(&mut lowered.module, false, &mut |pass, module| {
+        let faults = ptx::verify(module);
+        assert!(faults.is_empty(), "{name} after {pass}: {faults:?}");
+    });
+    let usage = budget::run(&kernel, &lowered, &mut sink, &mut report);
+    for d in sink.take() {
+        panic!("{name}: {}", d.text(&Places::default()));
+    }
+    (lowered.module.to_string(), usage.registers)
+}
+
+/// Assembles; fails on errors, spills and notes. Registers used.
+fn assemble(name: &str, text: &str, target: Target, cap: Option<u32>) -> Option<u32> {
+    let ptxas = std::env::var("TIKI_PTXAS").ok()?;
+    let dir = std::env::temp_dir().join(format!("tiki-tensor-cores-{}", std::process::id()));
+    let dir = std::env::var("KEEP").map_or(dir, Into::into);
+    std::fs::create_dir_all(&dir).unwrap();
+    let file = dir.join(format!("{name}.ptx"));
+    std::fs::write(&file, text).unwrap();
+    let mut command = Command::new(ptxas);
+    command.args(["-v", &format!("-arch={target}"), "-o"]);
+    command.arg(dir.join(format!("{name}.cubin"))).arg(&file);
+    if let Some(cap) = cap {
+        command.arg(format!("-maxrregcount={cap}"));
+    }
+    let out = command.output().unwrap();
+    let said = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert!(out.status.success(), "{name}: {said}");
+    assert!(
+        !said.contains("C75") && !said.contains("C76"),
+        "{name}: {said}"
+    );
+    assert!(
+        said.contains("0 bytes spill stores, 0 bytes spill loads"),
+        "{name} at {cap:?}: {said}"
+    );
+    let words: Vec<&str> = said.split_whitespace().collect();
+    let at = words
+        .iter()
+        .position(|w| w.starts_with("registers"))
+        .unwrap();
+    words[at - 1].parse().ok()
+}
+
+fn ampere_cases() -> Vec<(String, Shape)> {
+    let mut out = Vec::new();
+    let base = Shape::half([128, 128, 32], 4, (2, 2));
+    out.push(("half".to_string(), base));
+    out.push((
+        "whole".into(),
+        Shape {
+            whole: true,
+            ..base
+        },
+    ));
+    for (i, flipped) in [(true, false), (false, true), (true, true)]
+        .into_iter()
+        .enumerate()
+    {
+        out.push((format!("flipped_{i}"), Shape { flipped, ..base }));
+    }
+    let bf = Shape {
+        dtype: DType::BF16,
+        out: DType::BF16,
+        ..base
+    };
+    out.push((
+        "bf16_64_deep".into(),
+        Shape {
+            tile: [128, 128, 64],
+            stages: 3,
+            ..bf
+        },
+    ));
+    out.push((
+        "bf16_wide".into(),
+        Shape {
+            tile: [64, 256, 32],
+            stages: 3,
+            warps: (1, 4),
+            ..bf
+        },
+    ));
+    out.push((
+        "small".into(),
+        Shape {
+            tile: [32, 40, 16],
+            stages: 2,
+            warps: (2, 1),
+            ..base
+        },
+    ));
+    out.push((
+        "deep_128".into(),
+        Shape {
+            tile: [64, 64, 128],
+            stages: 2,
+            ..base
+        },
+    ));
+    out.push((
+        "tf32".into(),
+        Shape {
+            dtype: DType::F32,
+            out: DType::F32,
+            tile: [128, 64, 32],
+            ..base
+        },
+    ));
+    out.push((
+        "tf32_flipped".into(),
+        Shape {
+            dtype: DType::F32,
+            out: DType::F32,
+            tile: [64, 64, 32],
+            flipped: (true, true),
+            ..base
+        },
+    ));
+    out.push((
+        "s8".into(),
+        Shape {
+            dtype: DType::I8,
+            sums: DType::I32,
+            out: DType::I32,
+            tile: [128, 64, 64],
+            ..base
+        },
+    ));
+    out
+}
+
+#[test]
+fn products_by_warps_assemble() {
+    let target = Target::default_target();
+    for (name, shape) in ampere_cases() {
+        let (text, bound) = build(&name, ampere::gemm(&name, target, shape));
+        let used = assemble(&name, &text, target, None);
+        println!("{name}: bound {bound}, assembler {used:?}");
+    }
+}
