@@ -26,9 +26,10 @@ fn build(name: &str, mut kernel: Kernel) -> (String, u32) {
         assert!(faults.is_empty(), "{name} after {pass}: {faults:?}");
     });
     let usage = budget::run(&kernel, &lowered, &mut sink, &mut report);
-    for d in sink.take() {
-        panic!("{name}: {}", d.text(&Places::default()));
-    }
+    let said: Vec<String> = (sink.take().iter())
+        .map(|d| d.text(&Places::default()))
+        .collect();
+    assert!(said.is_empty(), "{said:?}");
     (lowered.module.to_string(), usage.registers)
 }
 
