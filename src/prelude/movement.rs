@@ -10,7 +10,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// 16-byte `cp.async` by so many threads.
+    /// `cp.async` by so many threads, 16 bytes each where that is proven.
     #[must_use]
     pub fn cp_async(threads: usize) -> Load {
         let _ = threads;
@@ -96,7 +96,8 @@ impl Pipeline {
         let _ = stages;
         device_only()
     }
-    /// Filled by the tensor memory accelerator, used by so many warpgroups.
+    /// Filled by the tensor memory accelerator, used by so many warpgroups. Its barriers are initialised
+    /// here, by one thread, and the block synchronised.
     #[must_use]
     pub fn tma(stages: usize, consumers: usize) -> Pipeline {
         let _ = (stages, consumers);
@@ -133,7 +134,7 @@ pub struct Barrier {
 }
 
 impl Barrier {
-    /// A hardware barrier of so many threads.
+    /// A hardware barrier of so many threads; one for each such part of the role, if it has several.
     #[must_use]
     pub fn named(threads: usize) -> Barrier {
         let _ = threads;
@@ -152,7 +153,7 @@ impl Barrier {
 functions! {
     /// The warpgroup's number in its block.
     fn warpgroup_idx() -> usize;
-    /// True in one and the same thread of the current role.
+    /// True in one and the same thread of the current role; of each warpgroup, if the role has several.
     fn elect_one() -> bool;
     /// Gives registers back, or takes them: so many a thread from here on.
     fn set_registers(count: usize);

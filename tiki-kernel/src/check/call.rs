@@ -48,6 +48,13 @@ fn receiver(val: &Val<'_>) -> Option<Receiver> {
         Val::Swizzle(_) => Receiver::Swizzle,
         Val::Range(_) => Receiver::Range,
         Val::Array(_) => Receiver::Array,
+        Val::Gemm(_) => Receiver::Gemm,
+        Val::Pending(_) => Receiver::Pending,
+        Val::Load(_) => Receiver::Load,
+        Val::Store => Receiver::Store,
+        Val::Pipeline(_) => Receiver::Pipeline,
+        Val::Barrier { .. } => Receiver::Barrier,
+        Val::Tiles(_) => Receiver::Tiles,
         _ => return None,
     })
 }
@@ -98,6 +105,13 @@ impl<'a> Check<'a> {
             "ThreadMap" => Receiver::ThreadMapType,
             "Layout" => Receiver::LayoutType,
             "Swizzle" => Receiver::SwizzleType,
+            "Warp" => Receiver::WarpType,
+            "Gemm" => Receiver::GemmType,
+            "Load" => Receiver::LoadType,
+            "Store" => Receiver::StoreType,
+            "Pipeline" => Receiver::PipelineType,
+            "Barrier" => Receiver::BarrierType,
+            "Tiles" => Receiver::TilesType,
             _ => return None,
         };
         let generics = if name.generics.is_empty() {

@@ -74,8 +74,18 @@ impl<'a> Check<'a> {
             Some(Err(cond)) => {
                 let others: Vec<&Expr> = otherwise.into_iter().collect();
                 self.promote(&others, &[then], span);
-                let then = self.controlled(|c| c.block_value(then));
-                let otherwise = self.controlled(|c| otherwise.map_or(Val::Unit, |e| c.eval(e)));
+                let here = self.warps_here();
+                let mask = self.warps_where(cond);
+                let ahead = self.pipes_ahead();
+                let then = self.in_role(mask.map(|m| here & m), |c| {
+                    c.controlled(|c| c.block_value(then))
+                });
+                let after = self.pipes_ahead();
+                self.set_pipes_ahead(&ahead);
+                let otherwise = self.in_role(mask.map(|m| here & !m), |c| {
+                    c.controlled(|c| otherwise.map_or(Val::Unit, |e| c.eval(e)))
+                });
+                self.pipes_after_branches(&after);
                 let val = self.join(cond, then, otherwise, span);
                 if matches!(val, Val::Never) {
                     self.flow = Some(Flow::Dead);
@@ -210,6 +220,7 @@ impl<'a> Check<'a> {
                 let values = (0..count).map(move |i| Val::Int(lo + i * step, num));
                 self.unrolled(values, pattern, body, label)
             }
+            Val::Tiles(tiles) => self.tiles_loop(&tiles, pattern, body, label, span),
             Val::Range(range) => self.counted(&range, factor, pattern, body, label, iter.span),
             val => {
                 let diag = self.error(
@@ -327,20 +338,16 @@ impl<'a> Check<'a> {
             let _ = self.facts.assume_lt(symbol.clone(), high);
             counter.expr = Some(symbol);
         }
-        let depth = self.loops.len();
-        self.loops.push(Loop {
-            label: label.map(|l| l.text.clone()),
-            run_time: true,
-            control: self.control,
-        });
-        let (stmts, _) = self.controlled(|c| {
-            let scope = Scope::child(&c.scope);
-            c.in_scope(scope, |c| {
-                c.bind(pattern, Val::Scalar(counter));
-                c.block_value(body)
-            })
-        });
-        self.loops.truncate(depth);
+        let rounds = (lo.lo == lo.hi && hi.lo == hi.hi)
+            .then(|| (hi.hi - lo.hi + i128::from(range.step) - 1) / i128::from(range.step));
+        let ahead = self.pipes_ahead();
+        let Some(stmts) = self.looped(label, |c| {
+            c.bind(pattern, Val::Scalar(counter));
+            c.block_value(body)
+        }) else {
+            return Val::Poison;
+        };
+        self.pipes_after_loop(&ahead, rounds);
         self.push(
             StmtKind::For {
                 index,
@@ -353,6 +360,35 @@ impl<'a> Check<'a> {
             span,
         );
         Val::Unit
+    }
+
+    /// The statements of a run-time loop's body.
+    pub(crate) fn looped(
+        &mut self,
+        label: Option<&Name>,
+        f: impl FnOnce(&mut Self) -> Val<'a>,
+    ) -> Option<Vec<Stmt>> {
+        let depth = self.loops.len();
+        self.loops.push(Loop {
+            label: label.map(|l| l.text.clone()),
+            run_time: true,
+            control: self.control,
+        });
+        let (stmts, val) = self.controlled(|c| {
+            let scope = Scope::child(&c.scope);
+            c.in_scope(scope, f)
+        });
+        self.loops.truncate(depth);
+        (!val.is_poison()).then_some(stmts)
+    }
+
+    /// Evaluates a part that only some warps reach.
+    fn in_role<R>(&mut self, warps: Option<u64>, f: impl FnOnce(&mut Self) -> R) -> R {
+        let Some(warps) = warps else { return f(self) };
+        let saved = self.warps.replace(warps);
+        let result = f(self);
+        self.warps = saved;
+        result
     }
 
     pub(crate) fn while_loop(
@@ -392,8 +428,10 @@ impl<'a> Check<'a> {
             }
             Some(Err(value)) => value,
         };
+        let ahead = self.pipes_ahead();
         let (stmts, _) = self.controlled(|c| c.block_value(body));
         self.loops.truncate(depth);
+        self.pipes_after_loop(&ahead, None);
         self.push(
             StmtKind::While {
                 head,

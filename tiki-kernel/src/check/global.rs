@@ -4,7 +4,7 @@
 //! aligned and does not straddle the tensor's edge (its width). What is not proven is guarded.
 
 use super::call::Call;
-use super::value::{FillVal, GlobalVal, Num, Reg, Scalar, Val, ViewVal};
+use super::value::{FillVal, GlobalVal, Home, Num, Reg, Scalar, Val, ViewVal};
 use super::{Check, Push};
 use crate::artifact::ParamKind;
 use crate::ast::{BinOp, Span};
@@ -340,7 +340,7 @@ impl<'a> Check<'a> {
     }
 
     /// The view with its proofs.
-    fn proven(&mut self, view: &ViewVal, span: Span) -> GlobalView {
+    pub(crate) fn proven(&mut self, view: &ViewVal, span: Span) -> GlobalView {
         let param = view.global.param;
         let fixed = self.fixed(&view.global);
         let axes = view
@@ -479,7 +479,7 @@ impl<'a> Check<'a> {
     }
 
     /// The widest proven access of at most `want` elements along the contiguous axis, and why not more.
-    fn vector_width(&mut self, view: &ViewVal, want: u32) -> (u32, String) {
+    pub(crate) fn vector_width(&mut self, view: &ViewVal, want: u32) -> (u32, String) {
         let (dtype, rank, strided) = self.tensor_kind(view.global.param);
         let param = view.global.param;
         let name = self.kernel.params[param].name.clone();
@@ -581,7 +581,7 @@ impl<'a> Check<'a> {
     }
 
     /// What a proven access of `width` elements needs of the tensor, and its edge.
-    fn access(&mut self, view: &ViewVal, ir: &GlobalView, width: u32) -> Access {
+    pub(crate) fn access(&mut self, view: &ViewVal, ir: &GlobalView, width: u32) -> Access {
         let param = view.global.param;
         let (dtype, rank, _) = self.tensor_kind(param);
         let vector = width.min(WIDEST / dtype.bytes()).max(1);
@@ -754,6 +754,7 @@ impl<'a> Check<'a> {
             shape,
             dist,
             bounds,
+            home: Home::None,
         })
     }
 

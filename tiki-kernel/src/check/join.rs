@@ -4,7 +4,7 @@
 //! before a run-time branch or loop, every name its body may assign is moved into a variable of the
 //! typed program. What a run-time branch gives is selected, or goes through a variable.
 
-use super::value::{Cell, Num, PlaceRef, Reg, Scalar, Val};
+use super::value::{Cell, Home, Num, PlaceRef, Reg, Scalar, Val};
 use super::{Check, Push};
 use crate::ast::{Block, Expr, ExprKind, Span, Stmt as AstStmt};
 use crate::diag::codes;
@@ -95,7 +95,11 @@ impl<'a> Check<'a> {
                 let dtype = self.kernel.vars[var.0 as usize].ty.dtype();
                 let value = self.emit(Op::Get(var), dtype, Uniform::Thread, span);
                 self.wait_for_type(value, num);
-                Val::Scalar(self.scalar_of(value, num))
+                let mut s = self.scalar_of(value, num);
+                if num == Num::Usize && dtype == DType::U32 {
+                    s.hi = u32::MAX.into();
+                }
+                Val::Scalar(s)
             }
             Val::Cell(
                 var,
@@ -118,6 +122,7 @@ impl<'a> Check<'a> {
                     shape,
                     dist,
                     bounds,
+                    home: Home::Var(var),
                 })
             }
             Val::Tuple(parts) => {
@@ -180,6 +185,22 @@ impl<'a> Check<'a> {
             return;
         }
         let old = self.peek(place);
+        if let Val::Pending(new) = &value {
+            // The registers stay; what moved on is how many groups were started.
+            match &old {
+                Val::Pending(p) if p.acc != new.acc => {
+                    self.error(
+                        codes::MUTABILITY,
+                        span,
+                        "an accumulator is one fixed set of registers",
+                    )
+                    .note("what is assigned lives in others")
+                    .push(self);
+                }
+                _ => self.replace(place, value),
+            }
+            return;
+        }
         let control = binding.control;
         let name = binding.name.clone();
         if matches!(old, Val::Unit) || (!has_cell(&old) && control == self.control) {
@@ -222,6 +243,13 @@ impl<'a> Check<'a> {
             (Val::Cell(var, Cell::Scalar(num)), new) => {
                 if let Some(s) = self.scalar_as(&new, *num, span) {
                     let dtype = self.kernel.vars[var.0 as usize].ty.dtype();
+                    if self.resolve(*num) == Num::Usize
+                        && dtype == DType::U32
+                        && s.hi > i128::from(u32::MAX)
+                        && !self.wide.contains(&var.0)
+                    {
+                        self.wide.push(var.0);
+                    }
                     let value = if self.resolve(*num) == Num::Usize {
                         self.widen(&s, dtype, span)
                     } else {
@@ -303,6 +331,14 @@ impl<'a> Check<'a> {
         }
     }
 
+    /// Moves what lies at a place into a variable.
+    pub(crate) fn cell_at(&mut self, place: &PlaceRef, span: Span) {
+        let name = self.bindings[place.binding].name.clone();
+        let val = self.peek(place);
+        let val = self.celled(val, &name, span);
+        self.replace(place, val);
+    }
+
     fn celled(&mut self, val: Val<'a>, name: &str, span: Span) -> Val<'a> {
         match val {
             Val::Bool(_) | Val::Int(..) | Val::Float(..) | Val::Scalar(_) => {
@@ -310,10 +346,12 @@ impl<'a> Check<'a> {
                     return Val::Poison;
                 };
                 let num = self.resolve(s.num);
-                let dtype = if num == Num::Usize {
-                    DType::U64
-                } else {
-                    self.dtype(s.value)
+                let next = self.kernel.vars.len() as u32;
+                let narrow = !self.wide.contains(&next) && s.hi <= i128::from(u32::MAX);
+                let dtype = match num {
+                    Num::Usize if narrow => DType::U32,
+                    Num::Usize => DType::U64,
+                    _ => self.dtype(s.value),
                 };
                 let value = if num == Num::Usize {
                     self.widen(&s, dtype, span)
@@ -621,6 +659,7 @@ fn same_build_time(a: &Val<'_>, b: &Val<'_>) -> bool {
         (Val::ThreadMap(x), Val::ThreadMap(y)) => x == y,
         (Val::Type(x), Val::Type(y)) => x == y,
         (Val::Unit, Val::Unit) => true,
+        (Val::Pending(x), Val::Pending(y)) => x.acc == y.acc,
         _ => false,
     }
 }

@@ -20,12 +20,15 @@ impl<'a> Check<'a> {
 
     fn block_threads(&mut self, val: &Val<'a>, span: Span) -> Option<u32> {
         let n = self.const_in(val, "a map's thread count", 1, 1024, span)? as u32;
-        if n != self.kernel.threads {
-            let threads = self.kernel.threads;
+        let threads = self.threads_here();
+        if n != threads || !self.first_thread().is_multiple_of(threads) {
             self.error(
                 codes::MAP,
                 span,
-                format!("the map deals to {n} threads; the block has {threads}"),
+                format!(
+                    "the map deals to {n} threads; {threads} come here, from thread {}",
+                    self.first_thread()
+                ),
             )
             .help(format!("use {threads}"))
             .push(self);

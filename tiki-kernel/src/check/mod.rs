@@ -19,14 +19,18 @@ mod control;
 mod convert;
 mod expr;
 mod facts;
+mod gemm;
 mod global;
 pub(crate) mod instances;
 mod join;
 mod map;
+mod movement;
 mod options;
 mod pattern;
+mod pipeline;
 mod reduce;
 mod register;
+mod role;
 pub(crate) mod rules;
 mod scalar;
 mod scope;
@@ -51,18 +55,29 @@ const STEP_LIMIT: u64 = 4_000_000;
 
 /// Evaluates one instance; `None` if it has errors.
 pub fn run(program: &Program, instance: &Instance, title: &str, sink: &mut Sink) -> Option<Kernel> {
-    let mut own = Sink::new();
-    let mut check = Check::new(program, &mut own, title);
-    check.instance(instance);
-    let kernel = check.finish();
-    let ok = !own.has_errors();
-    for mut diag in own.take() {
-        if !instance.args.is_empty() {
-            diag.instance = Some(title.to_string());
+    let mut wide = Vec::new();
+    loop {
+        let mut own = Sink::new();
+        let mut check = Check::new(program, &mut own, title);
+        let known = wide.len();
+        check.wide = wide;
+        check.instance(instance);
+        wide = std::mem::take(&mut check.wide);
+        let kernel = check.finish();
+        let ok = !own.has_errors();
+        let diags = own.take();
+        if wide.len() > known {
+            // A variable taken for 32 bits needs 64: once more, with that known.
+            continue;
         }
-        sink.push(diag);
+        for mut diag in diags {
+            if !instance.args.is_empty() {
+                diag.instance = Some(title.to_string());
+            }
+            sink.push(diag);
+        }
+        return ok.then_some(kernel);
     }
-    ok.then_some(kernel)
 }
 
 /// The state of an evaluation.
@@ -94,6 +109,23 @@ pub(crate) struct Check<'a> {
     block_symbols: [Option<(sym::Expr, i128)>; 3],
     calls: Vec<&'a str>,
     steps: u64,
+    /// The warps that come here, one bit each; `None`: all.
+    warps: Option<u64>,
+    /// Operations of scalars that a role's condition can be made of.
+    defs: HashMap<Value, Op>,
+    /// Registers set by roles: warps, registers, where.
+    roles: Vec<(u64, u32, Span)>,
+    /// Named barriers given out.
+    barriers: u32,
+    /// Groups of warpgroup products started, and proven done.
+    issued: u64,
+    retired: u64,
+    pipes: Vec<pipeline::Pipe>,
+    /// Tells blocks being collected apart.
+    block_serial: u64,
+    serials: u64,
+    /// `usize` variables that turned out to need 64 bits, by number.
+    wide: Vec<u32>,
 }
 
 /// A number type to be found, and what waits for it.
@@ -166,6 +198,16 @@ impl<'a> Check<'a> {
             block_symbols: [None, None, None],
             calls: Vec::new(),
             steps: 0,
+            warps: None,
+            defs: HashMap::new(),
+            roles: Vec::new(),
+            barriers: 0,
+            issued: 0,
+            retired: 0,
+            pipes: Vec::new(),
+            block_serial: 0,
+            serials: 0,
+            wide: Vec::new(),
             strides: HashMap::new(),
         }
     }
@@ -440,6 +482,17 @@ impl<'a> Check<'a> {
 
     fn emit_typed(&mut self, op: Op, ty: Type, uniform: Uniform, span: Span) -> Value {
         let value = self.value(ty, uniform, span);
+        if matches!(
+            op,
+            Op::Const(_)
+                | Op::Special(_)
+                | Op::Cast(..)
+                | Op::Unary(..)
+                | Op::Binary(..)
+                | Op::Compare(..)
+        ) {
+            self.defs.insert(value, op.clone());
+        }
         self.block.push(Stmt {
             kind: StmtKind::Let(value, op),
             span,
@@ -464,7 +517,10 @@ impl<'a> Check<'a> {
     /// Collects what `f` emits instead of emitting it.
     fn collect<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> (Vec<Stmt>, R) {
         let saved = std::mem::take(&mut self.block);
+        self.serials += 1;
+        let serial = std::mem::replace(&mut self.block_serial, self.serials);
         let result = f(self);
+        self.block_serial = serial;
         (std::mem::replace(&mut self.block, saved), result)
     }
 

@@ -5,7 +5,7 @@
 
 use super::Check;
 use super::call::Call;
-use super::value::{Reg, Val};
+use super::value::{Home, Reg, Val};
 use crate::diag::codes;
 use crate::dtype::DType;
 use crate::ir::{Op, Reduce, ReduceOp, TensorType, Type, Uniform};
@@ -116,6 +116,7 @@ impl<'a> Check<'a> {
             shape,
             dist,
             bounds,
+            home: Home::None,
         };
         if result.shape.is_empty() {
             return self.raw_element(&result, 0, call.span);

@@ -2,7 +2,7 @@
 
 use super::arith::symbol;
 use super::call::Call;
-use super::value::{Num, Reg, Scalar, Val};
+use super::value::{Home, Num, Reg, Scalar, Val};
 use super::{Check, Push};
 use crate::ast::{BinOp, Span};
 use crate::diag::codes;
@@ -142,6 +142,7 @@ impl<'a> Check<'a> {
             shape: main.shape,
             dist: main.dist,
             bounds,
+            home: Home::None,
         })
     }
 
@@ -414,6 +415,7 @@ impl<'a> Check<'a> {
             bounds: vec![None; shape.len()],
             shape,
             dist,
+            home: Home::None,
         })
     }
 

@@ -1,7 +1,7 @@
 //! Shared tensors and layouts as values.
 
 use super::call::Call;
-use super::value::{LayoutVal, Num, Reg, Scalar, SharedVal, StagesVal, Val};
+use super::value::{Home, LayoutVal, Num, Reg, Scalar, SharedVal, StagesVal, Val};
 use super::{Check, Push};
 use crate::ast::Span;
 use crate::diag::codes;
@@ -416,7 +416,7 @@ impl<'a> Check<'a> {
     }
 
     /// An index as a `u32` value.
-    fn narrow(&mut self, s: &Scalar, span: Span) -> Value {
+    pub(crate) fn narrow(&mut self, s: &Scalar, span: Span) -> Value {
         if self.dtype(s.value) == DType::U32 {
             return s.value;
         }
@@ -541,7 +541,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    fn shared_ir(s: &SharedVal) -> SharedView {
+    pub(crate) fn shared_ir(s: &SharedVal) -> SharedView {
         SharedView {
             alloc: s.alloc,
             axes: s.axes.clone(),
@@ -551,7 +551,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    fn shared_shape(s: &SharedVal) -> Vec<u32> {
+    pub(crate) fn shared_shape(s: &SharedVal) -> Vec<u32> {
         s.axes
             .iter()
             .map(|a| a.iter().map(|d| d.extent).product())
@@ -644,6 +644,7 @@ impl<'a> Check<'a> {
             bounds: vec![None; shape.len()],
             shape,
             dist,
+            home: Home::None,
         })
     }
 

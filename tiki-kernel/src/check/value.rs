@@ -44,6 +44,54 @@ pub(crate) struct Reg {
     pub dist: Dist,
     /// Per axis: how many elements are not missing, if not all.
     pub bounds: Vec<Option<Value>>,
+    /// An accumulator: zeros that cost nothing yet, or the registers it lives in.
+    pub home: Home,
+}
+
+/// Where a register tensor comes from, as far as a product cares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Home {
+    /// A value like any other.
+    None,
+    /// An accumulator's zeros: the first product ignores them.
+    Zeros,
+    /// The contents of a variable.
+    Var(Var),
+}
+
+/// A matrix product's types and warps.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct GemmVal {
+    /// Element type of both operands.
+    pub dtype: DType,
+    pub acc: DType,
+    pub warps: (u32, u32),
+    pub warpgroup: bool,
+}
+
+/// A product in flight: the accumulator, and how many groups had been started when it was.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct PendingVal {
+    pub gemm: GemmVal,
+    pub acc: Var,
+    pub shape: Vec<u32>,
+    pub ticket: u64,
+}
+
+/// How a load is carried out.
+#[derive(Debug, Clone)]
+pub(crate) enum LoadVal {
+    CpAsync { threads: u32 },
+    Tma { multicast: Option<Value> },
+}
+
+/// Output tiles dealt to the blocks of a persistent grid.
+#[derive(Debug, Clone)]
+pub(crate) struct TilesVal {
+    pub rows: Scalar,
+    pub columns: Scalar,
+    /// Rows of tiles swept together.
+    pub group: u32,
 }
 
 /// A tensor argument with leading coordinates fixed.
@@ -218,6 +266,20 @@ pub(crate) enum Val<'a> {
     Order(crate::ir::MemoryOrder),
     Scope(crate::ir::Scope),
     RefMut(PlaceRef),
+    Warps(u32, u32),
+    Gemm(GemmVal),
+    Pending(PendingVal),
+    Load(LoadVal),
+    Store,
+    /// An index into the checker's pipelines.
+    Pipeline(usize),
+    /// A hardware barrier: its first number, how many, and the threads of each.
+    Barrier {
+        first: u32,
+        count: u32,
+        threads: u32,
+    },
+    Tiles(TilesVal),
     /// Only inside a binding: the value lives in a variable of the typed program.
     Cell(Var, Cell),
 }
@@ -256,6 +318,14 @@ impl Val<'_> {
             Val::Shape(_) => "a shape".into(),
             Val::Order(_) => "a memory order".into(),
             Val::Scope(_) => "a scope".into(),
+            Val::Warps(..) => "a division among warps".into(),
+            Val::Gemm(_) => "a matrix product".into(),
+            Val::Pending(_) => "an accumulator in flight".into(),
+            Val::Load(_) => "a load".into(),
+            Val::Store => "a store".into(),
+            Val::Pipeline(_) => "a pipeline".into(),
+            Val::Barrier { .. } => "a barrier".into(),
+            Val::Tiles(_) => "tiles".into(),
             Val::RefMut(_) => "a mutable reference".into(),
             Val::Cell(..) => "a variable".into(),
         }

@@ -65,6 +65,7 @@ codes! {
     BOUNDS = "TK407", "out of bounds", "A build-time coordinate or tile lies outside its tensor.";
     AXIS = "TK408", "no such axis", "The tensor has fewer axes.";
     ALGEBRA = "TK409", "a refused layout operation", "The layout algebra refuses; the message names the operation and the condition.";
+    COPY = "TK410", "a copy the hardware cannot make", "Asynchronous copies move 4, 8 or 16 contiguous, aligned bytes a thread; tensor copies have boxes and strides of their own.";
     SHARED_LIMIT = "TK501", "shared memory", "The block needs more shared memory than the target, or the budget, allows.";
     REGISTER_LIMIT = "TK502", "registers", "The bound on live registers is over the budget.";
     REGISTER_BUDGET = "TK503", "a register budget that cannot hold", "Threads times registers exceed the register file, or a thread's limit.";
@@ -76,6 +77,8 @@ codes! {
     COLLECTIVE_DIVERGENT = "TK606", "a warp operation that not all lanes reach", "Shuffles, votes and reductions need the whole warp.";
     DUPLICATE_WRITE = "TK607", "two threads write one element", "The map gives one element to several threads, with different values.";
     UNCOALESCED = "TK608", "uncoalesced accesses", "`deny(uncoalesced)`: a warp's access touches more sectors than it must.";
+    IN_FLIGHT = "TK609", "an accumulator in flight", "A warpgroup's product is done only after a wait that covers its group.";
+    PIPELINE = "TK610", "a pipeline used out of order", "Stages are acquired, filled, committed, waited for, used and released, in this order.";
 }
 
 impl Code {

@@ -1,0 +1,567 @@
+//! Pipelines: stages that are filled ahead of their use.
+//!
+//! A pipeline keeps its stage (and phase) in variables of its own: the side that fills and the side that
+//! uses each count for themselves. What each verb emits:
+//!
+//! | verb | over `cp.async` groups | over transaction barriers |
+//! | --- | --- | --- |
+//! | creation | the counters | the barriers, their initialisation by one thread, a fence, the block's barrier |
+//! | `acquire` | nothing: the `wait` before freed the stage | waits on *empty*, arrives on *full* with the bytes of the copies that follow |
+//! | `commit` | ends the thread's group | nothing |
+//! | `wait` | waits for the group, then the block's barrier | waits on *full* |
+//! | `release` | nothing | one lane of each warp arrives on *empty* |
+//!
+//! For groups, how far filling is ahead of use is followed at build time: it decides how many groups a
+//! `wait` may leave pending, and must be the same in every round of a loop.
+
+use super::call::Call;
+use super::value::{Num, Scalar, Val};
+use super::{Check, Push};
+use crate::ast::Span;
+use crate::diag::codes;
+use crate::dtype::DType;
+use crate::ir::{
+    Async, Barrier, Binary, Compare, Const, Op, Shared, SharedView, Special, StmtKind, Transaction,
+    Type, Uniform, Value, Var,
+};
+use crate::target::Feature;
+
+/// One pipeline.
+#[derive(Debug, Clone)]
+pub(crate) struct Pipe {
+    pub stages: u32,
+    /// Allocations of the *full* and *empty* barriers, if it has them.
+    barriers: Option<(usize, usize)>,
+    /// Counters of the filling side and of the using side: stage, phase.
+    fill: (Var, Var),
+    used: (Var, Var),
+    /// Stages committed and not yet waited for (groups); `None` if that is not known.
+    pub ahead: Option<i64>,
+    /// A stage is being filled: acquired and not yet committed.
+    open: bool,
+    /// Where the last `acquire`'s arrival stands, for the bytes of the copies that follow.
+    expect: Option<(u64, usize)>,
+    span: Span,
+}
+
+impl<'a> Check<'a> {
+    pub(crate) fn pipeline_new(&mut self, call: &Call<'a>) -> Val<'a> {
+        let Some(stages) = self.const_in(&call.arg(0), "a pipeline's stages", 1, 32, call.at(0))
+        else {
+            return Val::Poison;
+        };
+        if self.control > 0 {
+            let diag = self
+                .error(
+                    codes::UNSUPPORTED,
+                    call.span,
+                    "a pipeline is made once for the whole kernel, not under run-time control",
+                )
+                .help("move it before the branch or loop");
+            return self.refuse(diag);
+        }
+        let tma = call.row.name == "tma";
+        let feature = if tma {
+            Feature::Tma
+        } else {
+            Feature::AsyncCopy
+        };
+        if !self.need(
+            feature,
+            if tma {
+                "a pipeline over transaction barriers"
+            } else {
+                "a pipeline of asynchronous copies"
+            },
+            call.span,
+        ) {
+            return Val::Poison;
+        }
+        let barriers = if tma {
+            let Some(consumers) =
+                self.const_in(&call.arg(1), "a pipeline's consumers", 1, 32, call.at(1))
+            else {
+                return Val::Poison;
+            };
+            Some(self.transaction_barriers(stages as u32, consumers as u32, call.span))
+        } else {
+            if stages < 2 {
+                let diag = self
+                    .error(
+                        codes::PIPELINE,
+                        call.at(0),
+                        "a pipeline of one stage has nothing to fill while it is used",
+                    )
+                    .help("use two stages or more");
+                return self.refuse(diag);
+            }
+            None
+        };
+        let counter = |c: &mut Self, name: &str| {
+            let var = c.var(Type::Scalar(DType::U32), name, call.span);
+            let zero = c.emit(
+                Op::Const(Const::Int(0)),
+                DType::U32,
+                Uniform::Block,
+                call.span,
+            );
+            c.push(StmtKind::Set(var, zero), call.span);
+            var
+        };
+        let fill = (counter(self, "fill_stage"), counter(self, "fill_phase"));
+        let used = (counter(self, "use_stage"), counter(self, "use_phase"));
+        self.pipes.push(Pipe {
+            stages: stages as u32,
+            barriers,
+            fill,
+            used,
+            ahead: Some(0),
+            open: false,
+            expect: None,
+            span: call.span,
+        });
+        Val::Pipeline(self.pipes.len() - 1)
+    }
+
+    /// Barriers of a pipeline, initialised: each stage is full after one arrival and its bytes, empty after
+    /// one arrival of each warp that uses it.
+    fn transaction_barriers(&mut self, stages: u32, consumers: u32, span: Span) -> (usize, usize) {
+        let mut alloc = |name: &str| {
+            let index = self.kernel.shared.len();
+            let detail = format!("{stages} barriers x 8 bytes");
+            self.kernel.shared.push(Shared {
+                name: name.into(),
+                dtype: DType::U64,
+                bytes: stages * 8,
+                align: 8,
+                stages,
+                detail,
+                span,
+            });
+            index
+        };
+        let (full, empty) = (alloc("full"), alloc("empty"));
+        let thread = self.emit(
+            Op::Special(Special::Thread),
+            DType::U32,
+            Uniform::Thread,
+            span,
+        );
+        let zero = self.emit(Op::Const(Const::Int(0)), DType::U32, Uniform::Block, span);
+        let first = self.emit(
+            Op::Compare(Compare::Eq, thread, zero),
+            DType::BOOL,
+            Uniform::Thread,
+            span,
+        );
+        let (stmts, ()) = self.collect(|c| {
+            for stage in 0..stages {
+                c.transaction(
+                    barrier_at(full, i64::from(stage), None),
+                    Transaction::Init(1),
+                    span,
+                );
+                c.transaction(
+                    barrier_at(empty, i64::from(stage), None),
+                    Transaction::Init(4 * consumers),
+                    span,
+                );
+            }
+            c.push(StmtKind::Async(Async::FenceBarriers), span);
+        });
+        self.push(
+            StmtKind::If {
+                cond: first,
+                then: stmts,
+                otherwise: Vec::new(),
+            },
+            span,
+        );
+        self.push(StmtKind::Barrier(Barrier::Block), span);
+        (full, empty)
+    }
+
+    fn transaction(&mut self, barrier: SharedView, op: Transaction, span: Span) {
+        self.push(StmtKind::Async(Async::Transaction { barrier, op }), span);
+    }
+
+    fn pipe(&self, call: &Call<'a>) -> Option<usize> {
+        match call.recv {
+            Val::Pipeline(i) => Some(i),
+            _ => None,
+        }
+    }
+
+    /// The counter's stage and phase now; then it moves on.
+    fn advance_stage(
+        &mut self,
+        stages: u32,
+        (stage, phase): (Var, Var),
+        phased: bool,
+        span: Span,
+    ) -> (Value, Option<Value>) {
+        let now = self.emit(Op::Get(stage), DType::U32, Uniform::Thread, span);
+        let parity = phased.then(|| self.emit(Op::Get(phase), DType::U32, Uniform::Thread, span));
+        let constant = |c: &mut Self, i: u32| {
+            c.emit(
+                Op::Const(Const::Int(i.into())),
+                DType::U32,
+                Uniform::Block,
+                span,
+            )
+        };
+        let (zero, one, all) = (constant(self, 0), constant(self, 1), constant(self, stages));
+        let next = self.emit(
+            Op::Binary(Binary::Add, now, one),
+            DType::U32,
+            Uniform::Thread,
+            span,
+        );
+        let wraps = self.emit(
+            Op::Compare(Compare::Eq, next, all),
+            DType::BOOL,
+            Uniform::Thread,
+            span,
+        );
+        let next = self.emit(
+            Op::Select(wraps, zero, next),
+            DType::U32,
+            Uniform::Thread,
+            span,
+        );
+        self.push(StmtKind::Set(stage, next), span);
+        if let Some(parity) = parity {
+            let other = self.emit(
+                Op::Binary(Binary::Xor, parity, one),
+                DType::U32,
+                Uniform::Thread,
+                span,
+            );
+            let next = self.emit(
+                Op::Select(wraps, other, parity),
+                DType::U32,
+                Uniform::Thread,
+                span,
+            );
+            self.push(StmtKind::Set(phase, next), span);
+        }
+        (now, parity)
+    }
+
+    fn stage_index(value: Value, stages: u32) -> Val<'a> {
+        Val::Scalar(Scalar {
+            value,
+            num: Num::Usize,
+            lo: 0,
+            hi: i128::from(stages) - 1,
+            expr: None,
+        })
+    }
+
+    pub(crate) fn pipe_acquire(&mut self, call: &Call<'a>) -> Val<'a> {
+        let Some(i) = self.pipe(call) else {
+            return Val::Poison;
+        };
+        let pipe = self.pipes[i].clone();
+        match pipe.barriers {
+            None => {
+                if pipe.open {
+                    let diag = self
+                        .error(
+                            codes::PIPELINE,
+                            call.span,
+                            "a stage is acquired while another is open",
+                        )
+                        .also(pipe.span, "the pipeline")
+                        .help("`commit` closes a stage");
+                    return self.refuse(diag);
+                }
+                if pipe.ahead.is_some_and(|n| n >= i64::from(pipe.stages)) {
+                    let diag = self
+                        .error(
+                            codes::PIPELINE,
+                            call.span,
+                            format!(
+                                "all {} stages are filled and none was waited for",
+                                pipe.stages
+                            ),
+                        )
+                        .also(pipe.span, "the pipeline")
+                        .help(format!(
+                            "fill at most {} stages before the first `wait`",
+                            pipe.stages - 1
+                        ));
+                    return self.refuse(diag);
+                }
+                self.pipes[i].open = true;
+                let (stage, _) = self.advance_stage(pipe.stages, pipe.fill, false, call.span);
+                Self::stage_index(stage, pipe.stages)
+            }
+            Some((full, empty)) => {
+                let (stage, phase) = self.advance_stage(pipe.stages, pipe.fill, true, call.span);
+                if let Some(phase) = phase {
+                    let one = self.emit(
+                        Op::Const(Const::Int(1)),
+                        DType::U32,
+                        Uniform::Block,
+                        call.span,
+                    );
+                    let before = self.emit(
+                        Op::Binary(Binary::Xor, phase, one),
+                        DType::U32,
+                        Uniform::Thread,
+                        call.span,
+                    );
+                    self.transaction(
+                        barrier_at(empty, 0, Some(stage)),
+                        Transaction::Wait(before),
+                        call.span,
+                    );
+                }
+                self.pipes[i].expect = Some((self.block_serial, self.block.len()));
+                self.transaction(
+                    barrier_at(full, 0, Some(stage)),
+                    Transaction::ArriveExpect(0),
+                    call.span,
+                );
+                Self::stage_index(stage, pipe.stages)
+            }
+        }
+    }
+
+    /// Adds the bytes of a copy into a stage that was just acquired; its *full* barrier.
+    pub(crate) fn expect_bytes(&mut self, i: usize, bytes: u32, span: Span) -> bool {
+        let pipe = &self.pipes[i];
+        if let Some((serial, at)) = pipe.expect
+            && serial == self.block_serial
+            && let Some(StmtKind::Async(Async::Transaction {
+                op: Transaction::ArriveExpect(n),
+                ..
+            })) = self.block.get_mut(at).map(|s| &mut s.kind)
+        {
+            *n += bytes;
+            return true;
+        }
+        let at = pipe.span;
+        self.error(
+            codes::PIPELINE,
+            span,
+            "a copy into a stage stands in the same block as the stage's `acquire`",
+        )
+        .also(at, "the pipeline")
+        .note("the bytes that complete the stage are added up at build time")
+        .push(self);
+        false
+    }
+
+    /// The *full* barrier of a stage.
+    pub(crate) fn full_barrier(
+        &mut self,
+        i: usize,
+        stage: &Scalar,
+        span: Span,
+    ) -> Option<SharedView> {
+        let Some((full, _)) = self.pipes[i].barriers else {
+            let at = self.pipes[i].span;
+            self.error(
+                codes::PIPELINE,
+                span,
+                "the pipeline has no transaction barriers",
+            )
+            .also(at, "the pipeline")
+            .help("make it by `Pipeline::tma(stages, consumers)`")
+            .push(self);
+            return None;
+        };
+        let value = self.narrow(stage, span);
+        Some(barrier_at(full, 0, Some(value)))
+    }
+
+    pub(crate) fn pipe_commit(&mut self, call: &Call<'a>) -> Val<'a> {
+        let Some(i) = self.pipe(call) else {
+            return Val::Poison;
+        };
+        if self.pipes[i].barriers.is_some() {
+            return Val::Unit;
+        }
+        if !self.pipes[i].open {
+            let at = self.pipes[i].span;
+            let diag = self
+                .error(codes::PIPELINE, call.span, "no stage is open")
+                .also(at, "the pipeline")
+                .help("`acquire` opens one");
+            return self.refuse(diag);
+        }
+        self.push(StmtKind::Async(Async::CommitCopies), call.span);
+        let pipe = &mut self.pipes[i];
+        pipe.open = false;
+        pipe.ahead = pipe.ahead.map(|n| n + 1);
+        Val::Unit
+    }
+
+    pub(crate) fn pipe_wait(&mut self, call: &Call<'a>) -> Val<'a> {
+        let Some(i) = self.pipe(call) else {
+            return Val::Poison;
+        };
+        let pipe = self.pipes[i].clone();
+        let Some((full, _)) = pipe.barriers else {
+            let pending = match pipe.ahead {
+                Some(n) if n >= 1 => n - 1,
+                Some(_) => {
+                    let diag = self
+                        .error(
+                            codes::PIPELINE,
+                            call.span,
+                            "no stage was filled that this `wait` could wait for",
+                        )
+                        .also(pipe.span, "the pipeline");
+                    return self.refuse(diag);
+                }
+                None => {
+                    let diag = self
+                        .error(codes::PIPELINE, call.span, "how many stages are filled here is not the same on every path")
+                        .also(pipe.span, "the pipeline")
+                        .note("a loop fills as many stages a round as it waits for; one that only fills has a build-time length");
+                    return self.refuse(diag);
+                }
+            };
+            self.block_wide("this pipeline's barrier", call.span);
+            self.push(
+                StmtKind::Async(Async::WaitCopies(pending as u32)),
+                call.span,
+            );
+            self.push(StmtKind::Barrier(Barrier::Block), call.span);
+            self.pipes[i].ahead = Some(pending);
+            let (stage, _) = self.advance_stage(pipe.stages, pipe.used, false, call.span);
+            return Self::stage_index(stage, pipe.stages);
+        };
+        let (stage, phase) = self.advance_stage(pipe.stages, pipe.used, true, call.span);
+        if let Some(phase) = phase {
+            self.transaction(
+                barrier_at(full, 0, Some(stage)),
+                Transaction::Wait(phase),
+                call.span,
+            );
+        }
+        Self::stage_index(stage, pipe.stages)
+    }
+
+    pub(crate) fn pipe_release(&mut self, call: &Call<'a>) -> Val<'a> {
+        let Some(i) = self.pipe(call) else {
+            return Val::Poison;
+        };
+        let Some(stage) = self.scalar_as(&call.arg(0), Num::Usize, call.at(0)) else {
+            return Val::Poison;
+        };
+        let Some((_, empty)) = self.pipes[i].barriers else {
+            return Val::Unit;
+        };
+        let stage = self.narrow(&stage, call.at(0));
+        let lane = self.emit(
+            Op::Special(Special::Lane),
+            DType::U32,
+            Uniform::Thread,
+            call.span,
+        );
+        let zero = self.emit(
+            Op::Const(Const::Int(0)),
+            DType::U32,
+            Uniform::Block,
+            call.span,
+        );
+        let first = self.emit(
+            Op::Compare(Compare::Eq, lane, zero),
+            DType::BOOL,
+            Uniform::Thread,
+            call.span,
+        );
+        let (stmts, ()) = self.collect(|c| {
+            c.transaction(
+                barrier_at(empty, 0, Some(stage)),
+                Transaction::Arrive,
+                call.span,
+            )
+        });
+        self.push(
+            StmtKind::If {
+                cond: first,
+                then: stmts,
+                otherwise: Vec::new(),
+            },
+            call.span,
+        );
+        Val::Unit
+    }
+
+    pub(crate) fn pipe_expect(&mut self, call: &Call<'a>) -> Val<'a> {
+        let Some(i) = self.pipe(call) else {
+            return Val::Poison;
+        };
+        let Some(stage) = self.scalar_as(&call.arg(0), Num::Usize, call.at(0)) else {
+            return Val::Poison;
+        };
+        let Some(bytes) = self.const_in(
+            &call.arg(1),
+            "the bytes of a stage",
+            0,
+            (1 << 20) - 1,
+            call.at(1),
+        ) else {
+            return Val::Poison;
+        };
+        let Some(barrier) = self.full_barrier(i, &stage, call.span) else {
+            return Val::Poison;
+        };
+        self.transaction(barrier, Transaction::Expect(bytes as u32), call.span);
+        Val::Unit
+    }
+
+    /// How far every pipeline is ahead.
+    pub(crate) fn pipes_ahead(&self) -> Vec<Option<i64>> {
+        self.pipes.iter().map(|p| p.ahead).collect()
+    }
+
+    /// After a loop's body was evaluated once: what all its rounds did.
+    pub(crate) fn pipes_after_loop(&mut self, before: &[Option<i64>], rounds: Option<i128>) {
+        for (pipe, before) in self.pipes.iter_mut().zip(before) {
+            let (Some(b), Some(now)) = (*before, pipe.ahead) else {
+                pipe.ahead = None;
+                continue;
+            };
+            pipe.ahead = match (now - b, rounds) {
+                (0, _) => Some(now),
+                (delta, Some(n)) => i64::try_from(n)
+                    .ok()
+                    .and_then(|n| delta.checked_mul(n))
+                    .map(|d| b + d),
+                (_, None) => None,
+            };
+        }
+    }
+
+    /// After two branches.
+    pub(crate) fn pipes_after_branches(&mut self, then: &[Option<i64>]) {
+        for (pipe, then) in self.pipes.iter_mut().zip(then) {
+            if pipe.ahead != *then {
+                pipe.ahead = None;
+            }
+        }
+    }
+
+    pub(crate) fn set_pipes_ahead(&mut self, ahead: &[Option<i64>]) {
+        for (pipe, n) in self.pipes.iter_mut().zip(ahead) {
+            pipe.ahead = *n;
+        }
+    }
+}
+
+/// A barrier of an array of them.
+fn barrier_at(alloc: usize, offset: i64, stage: Option<Value>) -> SharedView {
+    SharedView {
+        alloc,
+        axes: Vec::new(),
+        swizzle: None,
+        offset,
+        dynamic: stage.map(|s| (s, 1)).into_iter().collect(),
+    }
+}
