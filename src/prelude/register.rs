@@ -105,7 +105,7 @@ impl<E: Element> Register<E> {
         let _ = init;
         device_only()
     }
-    /// A tile of it, in place.
+    /// A tile whose elements every thread holds at the same build-time places.
     #[must_use]
     pub fn tile<const K: usize>(&self, shape: [usize; K], at: [usize; K]) -> Register<E> {
         let _ = (shape, at);

@@ -238,6 +238,7 @@ ops! {
     Register min_propagate_nan = Rule::Reduce(ReduceOp::Min { nan: true }, None), "fn(&self) -> E", "Least of a vector; NaN if it has one.";
     Register argmax = Rule::Reduce(ReduceOp::ArgMax, None), "fn(&self) -> u32", "Where the greatest of a vector lies.";
     Register argmin = Rule::Reduce(ReduceOp::ArgMin, None), "fn(&self) -> u32", "Where the least of a vector lies.";
+    Register tile = Rule::Pure(|c, call| c.register_tile(call)), "fn<const K: usize>(&self, shape: [usize; K], at: [usize; K]) -> Register<E>", "A tile whose elements every thread holds at the same build-time places.";
     Register raw = Rule::Pure(|c, call| c.register_raw(call)), "fn(&self) -> Raw<E>", "The thread's own values, by place: `raw()[i]`, `raw().len()`.";
     Array len = Rule::Pure(|c, call| c.array_len(call)), "fn(&self) -> usize", "Elements of a build-time array.";
     Range step_by = Rule::Pure(|c, call| c.step_by(call)), "fn(self, step: usize) -> Range", "Every so many-th number.";

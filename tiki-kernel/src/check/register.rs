@@ -7,7 +7,9 @@ use super::{Check, Push};
 use crate::ast::{BinOp, Span};
 use crate::diag::codes;
 use crate::dtype::DType;
-use crate::ir::{Binary, Input, Map, Op, Region, TensorType, Type, Unary, Uniform, Value};
+use crate::ir::{
+    Binary, Dist, Input, Map, Mode, Op, Region, TensorType, Type, Unary, Uniform, Value,
+};
 
 impl<'a> Check<'a> {
     /// Evaluates `f` once for all elements and emits the map.
@@ -419,6 +421,84 @@ impl<'a> Check<'a> {
         })
     }
 
+    /// A tile of a register tensor: the places a thread holds it at are the same for all threads.
+    pub(crate) fn register_tile(&mut self, call: &Call<'a>) -> Val<'a> {
+        let Some(r) = Self::receiver_register(call) else {
+            return Val::Poison;
+        };
+        let (Val::Array(shape), Val::Array(at)) = (call.arg(0), call.arg(1)) else {
+            let diag = self.error(
+                codes::TYPE,
+                call.span,
+                "`tile` takes a shape and tile coordinates: `.tile([64, 64], [0, 1])`",
+            );
+            return self.refuse(diag);
+        };
+        let rank = r.shape.len();
+        if shape.len() != rank || at.len() != rank {
+            let diag = self.error(
+                codes::RANK,
+                call.span,
+                format!(
+                    "the tensor has {rank} axes; the tile has a shape of {} and coordinates of {}",
+                    shape.len(),
+                    at.len()
+                ),
+            );
+            return self.refuse(diag);
+        }
+        let mut tile = Vec::new();
+        let mut index = Vec::new();
+        for axis in 0..rank {
+            let whole = i128::from(r.shape[axis]);
+            let Some(extent) = self.const_in(&shape[axis], "a tile's extent", 1, whole, call.at(0))
+            else {
+                return Val::Poison;
+            };
+            let tiles = whole / extent;
+            let Some(i) = self.const_in(
+                &at[axis],
+                "the coordinate of a tile of registers",
+                0,
+                tiles - 1,
+                call.at(1),
+            ) else {
+                return Val::Poison;
+            };
+            tile.push(extent as u32);
+            index.push(i as u32);
+        }
+        let Some((dist, places)) = tile_of(&r.dist, &tile, &index) else {
+            let diag = self
+                .error(
+                    codes::LAYOUT,
+                    call.at(0),
+                    format!("a tile of {tile:?} is not held at the same places by every thread"),
+                )
+                .note(format!("the tensor is {:?} {}", r.shape, r.dist));
+            return self.refuse(diag);
+        };
+        let ty = TensorType {
+            dtype: r.dtype,
+            shape: tile.clone(),
+            dist: dist.clone(),
+        };
+        let value = self.emit_typed(
+            Op::Pick(r.value, places),
+            Type::Tensor(ty),
+            Uniform::Thread,
+            call.span,
+        );
+        Val::Register(Reg {
+            value,
+            dtype: r.dtype,
+            bounds: vec![None; rank],
+            shape: tile,
+            dist,
+            home: Home::None,
+        })
+    }
+
     pub(crate) fn register_raw(&mut self, call: &Call<'a>) -> Val<'a> {
         Self::receiver_register(call).map_or(Val::Poison, Val::Raw)
     }
@@ -427,4 +507,44 @@ impl<'a> Check<'a> {
         let value = self.emit(Op::Raw(r.value, i), r.dtype, Uniform::Thread, span);
         Val::Scalar(self.scalar_of(value, Num::D(r.dtype)))
     }
+}
+
+/// The distribution of a tile and its places in the fragment, if they are the same for every thread: the
+/// threads' part of a coordinate stays within one tile.
+fn tile_of(dist: &Dist, tile: &[u32], index: &[u32]) -> Option<(Dist, Vec<u32>)> {
+    let rank = tile.len();
+    for (axis, &extent) in tile.iter().enumerate() {
+        let own = |m: &&Mode| m.axis == Some(axis as u8);
+        let within =
+            |m: &Mode| m.step * m.extent <= extent && extent.is_multiple_of(m.step * m.extent);
+        let beyond = |m: &Mode| m.step.is_multiple_of(extent);
+        let split =
+            |m: &Mode| extent.is_multiple_of(m.step) && (m.step * m.extent).is_multiple_of(extent);
+        if !dist.threads.iter().filter(own).all(within)
+            || !dist
+                .values
+                .iter()
+                .filter(own)
+                .all(|m| within(m) || beyond(m) || split(m))
+        {
+            return None;
+        }
+    }
+    let places = (0..dist.len() as u32)
+        .filter(|&v| {
+            let at = dist.value_offset(v as usize, rank);
+            (0..rank).all(|a| at[a] / tile[a] == index[a])
+        })
+        .collect();
+    let values = dist
+        .values
+        .iter()
+        .filter_map(|m| {
+            let extent = tile[m.axis? as usize];
+            let kept = (extent / m.step.max(1)).min(m.extent);
+            (kept > 1).then_some(Mode { extent: kept, ..*m })
+        })
+        .collect();
+    let threads = dist.threads.clone();
+    Some((Dist { threads, values }, places))
 }

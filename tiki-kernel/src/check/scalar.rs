@@ -247,10 +247,22 @@ impl<'a> Check<'a> {
         };
         let (lo, hi, expr) = (x.lo, x.hi, x.expr.clone());
         let usize_like = self.resolve(x.num) == Num::Usize;
-        // One less than the sum cannot be below zero, and stays in 32 bits where the sum does.
-        let less = self.binary(BinOp::Sub, b, one, call.span);
-        let sum = self.binary(BinOp::Add, Val::Scalar(x), less, call.span);
-        let result = self.binary(BinOp::Div, sum, Val::Scalar(y.clone()), call.span);
+        let fits = x.hi + y.hi <= i128::from(u32::MAX);
+        let result = if fits || !usize_like {
+            // One less than the sum cannot be below zero.
+            let less = self.binary(BinOp::Sub, b, one, call.span);
+            let sum = self.binary(BinOp::Add, Val::Scalar(x), less, call.span);
+            self.binary(BinOp::Div, sum, Val::Scalar(y.clone()), call.span)
+        } else {
+            // The sum would need 64 bits; quotient and remainder do not.
+            let (x, d) = (Val::Scalar(x), Val::Scalar(y.clone()));
+            let rest = self.binary(BinOp::Rem, x.clone(), d.clone(), call.span);
+            let zero = Val::Int(0, Num::Lit);
+            let more = self.binary(BinOp::Ne, rest, zero, call.span);
+            let more = self.convert(&more, Num::Usize, Round::Default, call.span);
+            let quotient = self.binary(BinOp::Div, x, d, call.span);
+            self.binary(BinOp::Add, quotient, more, call.span)
+        };
         match result {
             Val::Scalar(mut s) if usize_like && y.lo > 0 => {
                 s.lo = (lo + y.hi - 1) / y.hi;

@@ -620,6 +620,8 @@ pub enum Op {
     Reduce(Reduce),
     /// One of the thread's own values of a tensor, by its place.
     Raw(Value, u32),
+    /// The thread's values at these places of a tensor, in this order: a tile of it.
+    Pick(Value, Vec<u32>),
     /// True for one and the same lane of the warp, all of whose lanes are here. (A role of several warps
     /// tests the warp's number besides.)
     Elect,

@@ -235,6 +235,7 @@ impl Printer<'_> {
             Op::LoadShared { view, vector } => format!("load {} vector {vector}", shared(k, view)),
             Op::Splat(a) => format!("splat {}", n(a)),
             Op::Elect => "elect".into(),
+            Op::Pick(a, places) => format!("pick {} {places:?}", n(a)),
             Op::Raw(a, i) => format!("raw {}[{i}]", n(a)),
             Op::Map(_) | Op::Reduce(_) => unreachable!("printed above"),
         };

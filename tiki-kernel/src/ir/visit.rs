@@ -12,7 +12,9 @@ pub fn operands(op: &Op) -> Vec<Value> {
         Op::Const(_) | Op::Param(_) | Op::Extent(..) | Op::Stride(..) | Op::Get(_) => {}
         Op::Special(_) | Op::Elect => {}
         Op::Unary(_, a) | Op::Cast(a, _) | Op::Bits(a) | Op::Vote(_, a) => out.push(*a),
-        Op::Match(a) | Op::Redux(_, a) | Op::Splat(a) | Op::Raw(a, _) => out.push(*a),
+        Op::Match(a) | Op::Redux(_, a) | Op::Splat(a) | Op::Raw(a, _) | Op::Pick(a, _) => {
+            out.push(*a);
+        }
         Op::Binary(_, a, b) | Op::Compare(_, a, b) => out.extend([*a, *b]),
         Op::Fma(a, b, c) | Op::Select(a, b, c) => out.extend([*a, *b, *c]),
         Op::Shuffle { value, lane, .. } => out.extend([*value, *lane]),

@@ -342,7 +342,12 @@ impl<'a> Lower<'a> {
             Op::LoadElement { place, order } => self.load_element(place, order),
             Op::Raw(a, i) => self.whole(*a, *i as usize),
             Op::Elect => self.elect(),
-            Op::Load { .. } | Op::LoadShared { .. } | Op::Splat(_) | Op::Map(_) | Op::Reduce(_) => {
+            Op::Load { .. }
+            | Op::LoadShared { .. }
+            | Op::Splat(_)
+            | Op::Map(_)
+            | Op::Pick(..)
+            | Op::Reduce(_) => {
                 unreachable!("bug: {op:?} gives a register tensor")
             }
         }

@@ -223,6 +223,10 @@ impl<'a> Lower<'a> {
                 let o = self.scalar(*s);
                 vec![Element::Whole(o); n]
             }
+            Op::Pick(a, places) => places
+                .iter()
+                .map(|&i| self.element(*a, i as usize))
+                .collect(),
             Op::Map(map) => (0..n)
                 .map(|i| Element::Whole(self.map_element(v, map, i)))
                 .collect(),
