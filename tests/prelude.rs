@@ -25,6 +25,20 @@ fn home(receiver: Receiver) -> &'static [(&'static str, &'static str)] {
         Receiver::ThreadMap | Receiver::ThreadMapType => &[("layout.rs", "impl ThreadMap")],
         Receiver::Layout | Receiver::LayoutType => &[("layout.rs", "impl Layout")],
         Receiver::Swizzle | Receiver::SwizzleType => &[("layout.rs", "impl Swizzle")],
+        Receiver::WarpType => &[("matrix.rs", "impl Warp")],
+        Receiver::Gemm | Receiver::GemmType => &[(
+            "matrix.rs",
+            "impl<A: Element, B: Element, Acc: Element> Gemm<A, B, Acc>",
+        )],
+        Receiver::Pending => &[(
+            "matrix.rs",
+            "impl<A: Element, B: Element, Acc: Element> Pending<A, B, Acc>",
+        )],
+        Receiver::Tiles | Receiver::TilesType => &[("matrix.rs", "impl Tiles")],
+        Receiver::Load | Receiver::LoadType => &[("movement.rs", "impl Load")],
+        Receiver::Store | Receiver::StoreType => &[("movement.rs", "impl Store")],
+        Receiver::Pipeline | Receiver::PipelineType => &[("movement.rs", "impl Pipeline")],
+        Receiver::Barrier | Receiver::BarrierType => &[("movement.rs", "impl Barrier")],
         // Rust's own methods of numbers, or `ScalarOps`: the shadow of the corpus uses each.
         Receiver::Scalar | Receiver::ScalarType | Receiver::Array | Receiver::Range => &[],
     }
