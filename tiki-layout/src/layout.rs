@@ -44,7 +44,7 @@ impl Layout {
     /// Checks the numbers; the profiles are known to agree.
     fn checked(self) -> Result<Self> {
         const OP: &str = "layout";
-        let (mut size, mut reach, mut empty) = (Ok(1), Ok(1), false);
+        let (mut size, mut reach) = (1, 1);
         each_mode(&self.shape, &self.stride, &mut |mode| {
             if mode.extent < 0 {
                 return Err(Error::NegativeExtent {
@@ -52,19 +52,13 @@ impl Layout {
                     extent: mode.extent,
                 });
             }
-            empty |= mode.extent == 0;
-            // An overflow does not count if the layout turns out to be empty.
+            // Also of an empty layout: its modes are layouts too, and need not be empty.
             if mode.extent > 1 {
-                let span = |reach| add(OP, reach, mul(OP, mode.extent - 1, abs(OP, mode.stride)?)?);
-                size = size.clone().and_then(|size| mul(OP, size, mode.extent));
-                reach = reach.clone().and_then(span);
+                size = mul(OP, size, mode.extent)?;
+                reach = add(OP, reach, mul(OP, mode.extent - 1, abs(OP, mode.stride)?)?)?;
             }
             Ok(())
         })?;
-        if !empty {
-            size?;
-            reach?;
-        }
         Ok(self)
     }
 
@@ -458,5 +452,23 @@ impl Iterator for Offsets {
 
     fn size_hint(&self) -> (usize, Option<usize>) {
         (self.left as usize, Some(self.left as usize))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Invariant: what is too large is refused even beside an extent of zero. Witness: the mode that would overflow.
+    #[test]
+    fn an_empty_layout_has_safe_modes() {
+        let huge = Layout::new([0, 1 << 62, 8], [0, 1, 1]);
+        assert!(matches!(huge, Err(Error::Overflow { .. })), "{huge:?}");
+        let empty = Layout::new([0, 4], [1, 7]).unwrap();
+        assert_eq!(
+            (empty.size(), empty.cosize(), empty.offsets().count()),
+            (0, 0, 0)
+        );
+        assert_eq!(empty.mode(1).unwrap().size(), 4);
     }
 }
