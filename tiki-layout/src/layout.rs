@@ -234,6 +234,13 @@ impl Layout {
     }
 
     /// The offset of the 1-D index. Past the end the last leaf simply goes on.
+    ///
+    /// ```
+    /// # use tiki_layout::{Coord, Error, Layout, Order, Tiler, Tuple, laws};
+    /// # let l = |text| Layout::parse(text).unwrap();
+    /// let a = l("(4,2):(1,8)");
+    /// assert_eq!([a.at(3), a.at(4), a.at(8)], [Ok(3), Ok(8), Ok(16)]);   // 8 is past the end
+    /// ```
     pub fn at(&self, index: i64) -> Result<i64> {
         at_flat(&self.flat(), index)
     }
@@ -244,6 +251,12 @@ impl Layout {
     }
 
     /// The offsets of all indices in order.
+    ///
+    /// ```
+    /// # use tiki_layout::{Coord, Error, Layout, Order, Tiler, Tuple, laws};
+    /// # let l = |text| Layout::parse(text).unwrap();
+    /// assert_eq!(l("(2,3):(3,1)").offsets().collect::<Vec<_>>(), [0, 3, 1, 4, 2, 5]);
+    /// ```
     pub fn offsets(&self) -> Offsets {
         let modes = self.flat();
         let left = self.size();
@@ -273,6 +286,16 @@ impl Layout {
     }
 
     /// Cuts the layout: entries over `_` are kept as modes, integers are fixed. Returns the rest and the offset of the cut.
+    ///
+    /// ```
+    /// # use tiki_layout::{Coord, Error, Layout, Order, Tiler, Tuple, laws};
+    /// # let l = |text| Layout::parse(text).unwrap();
+    /// let a = l("(4,(2,3)):(1,(4,8))");
+    /// let (row, at) = a.slice(Coord::parse("(2,_)").unwrap()).unwrap();
+    /// assert_eq!((row, at), (l("((2,3)):((4,8))"), 2));
+    /// let (part, at) = a.slice(Coord::parse("(_,(1,_))").unwrap()).unwrap();
+    /// assert_eq!((part, at), (l("(4,3):(1,8)"), 4));
+    /// ```
     pub fn slice(&self, coord: impl Into<Coord>) -> Result<(Layout, i64)> {
         let coord = coord.into();
         let offset = self.at_coord(coord.origin())?;
@@ -288,6 +311,13 @@ impl Layout {
     }
 
     /// The modes that stand over an integer of `coord`: the complement of [`slice`](Self::slice).
+    ///
+    /// ```
+    /// # use tiki_layout::{Coord, Error, Layout, Order, Tiler, Tuple, laws};
+    /// # let l = |text| Layout::parse(text).unwrap();
+    /// let a = l("(4,(2,3)):(1,(4,8))");
+    /// assert_eq!(a.dice(Coord::parse("(2,_)").unwrap()).unwrap(), l("(4):(1)"));
+    /// ```
     pub fn dice(&self, coord: impl Into<Coord>) -> Result<Layout> {
         let coord = coord.into();
         Layout {
@@ -303,6 +333,13 @@ impl Layout {
     }
 
     /// Whether no two indices share an offset.
+    ///
+    /// ```
+    /// # use tiki_layout::{Coord, Error, Layout, Order, Tiler, Tuple, laws};
+    /// # let l = |text| Layout::parse(text).unwrap();
+    /// assert_eq!(l("(4,2):(1,3)").is_injective(), Ok(false));        // 3 is reached twice
+    /// assert_eq!(l("(3,2):(2,3)").is_injective(), Ok(true));
+    /// ```
     pub fn is_injective(&self) -> Result<bool> {
         let mut modes: Vec<Mode> = self
             .flat()

@@ -84,6 +84,14 @@ impl Layout {
     }
 
     /// One place of every tile: [`zipped_divide`](Self::zipped_divide), then the tile modes fixed at `coord`.
+    ///
+    /// ```
+    /// # use tiki_layout::{Coord, Error, Layout, Order, Tiler, Tuple, laws};
+    /// # let l = |text| Layout::parse(text).unwrap();
+    /// let a = l("(8,8):(1,8)");
+    /// let (own, at) = a.outer_partition(Tiler::parse("<4,2>").unwrap(), [3, 1]).unwrap();
+    /// assert_eq!((own, at), (l("(2,4):(4,16)"), 3 + 8));
+    /// ```
     pub fn outer_partition(
         &self,
         tiler: impl Into<Tiler>,
@@ -96,6 +104,16 @@ impl Layout {
 
     /// The tile of one block: an [`inner_partition`](Self::inner_partition); with a projection, only the entries of tiler
     /// and coordinate that stand over an integer take part.
+    ///
+    /// ```
+    /// # use tiki_layout::{Coord, Error, Layout, Order, Tiler, Tuple, laws};
+    /// # let l = |text| Layout::parse(text).unwrap();
+    /// // The A tile of a block: the entries of (m, n, k) that A has.
+    /// let a = l("(256,64):(64,1)");
+    /// let tiler = Tiler::parse("<128,256,32>").unwrap();
+    /// let (tile, at) = a.local_tile(tiler, [1, 5, 1], Some(&Coord::parse("(1,_,1)").unwrap())).unwrap();
+    /// assert_eq!((tile, at), (l("(128,32):(64,1)"), 128 * 64 + 32));
+    /// ```
     pub fn local_tile(
         &self,
         tiler: impl Into<Tiler>,
@@ -111,6 +129,14 @@ impl Layout {
 
     /// The elements of one thread: an [`outer_partition`](Self::outer_partition) by the extents of the thread layout, at
     /// the coordinate that it gives the thread `index`.
+    ///
+    /// ```
+    /// # use tiki_layout::{Coord, Error, Layout, Order, Tiler, Tuple, laws};
+    /// # let l = |text| Layout::parse(text).unwrap();
+    /// let (a, threads) = (l("(8,8):(8,1)"), l("(2,4):(4,1)"));
+    /// let (own, at) = a.local_partition(&threads, 6, None).unwrap();
+    /// assert_eq!((own, at), (l("(4,2):(16,4)"), 8 + 2));              // thread 6 is (1,2)
+    /// ```
     pub fn local_partition(
         &self,
         threads: &Layout,

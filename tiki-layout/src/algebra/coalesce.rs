@@ -111,6 +111,13 @@ impl Layout {
     }
 
     /// Filters below each leaf of `profile`, keeping its nesting.
+    ///
+    /// ```
+    /// # use tiki_layout::{Coord, Error, Layout, Order, Tiler, Tuple, laws};
+    /// # let l = |text| Layout::parse(text).unwrap();
+    /// let a = l("((2,4),(3,2)):((0,1),(4,0))");
+    /// assert_eq!(a.filter_like(&Tuple::from([1, 1])).unwrap(), l("(4,3):(1,4)"));
+    /// ```
     pub fn filter_like(&self, profile: &Tuple) -> Result<Layout> {
         self.by_profile("filter", profile, &|layout| layout.filter())
     }

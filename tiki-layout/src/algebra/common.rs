@@ -60,6 +60,12 @@ impl Layout {
     }
 
     /// How many elements lie together, in order, in both layouts. The width of a vector must still divide it.
+    ///
+    /// ```
+    /// # use tiki_layout::{Coord, Error, Layout, Order, Tiler, Tuple, laws};
+    /// # let l = |text| Layout::parse(text).unwrap();
+    /// assert_eq!(l("(4,8):(1,4)").max_common_vector(&l("(4,8):(1,8)")), Ok(4));
+    /// ```
     pub fn max_common_vector(&self, other: &Layout) -> Result<i64> {
         Ok(self.max_common_layout(other)?.size())
     }
@@ -149,6 +155,13 @@ impl Layout {
 
     /// The compact layout for registers that hold this layout's elements: mode 0 (the values of one access) comes first
     /// and is contiguous, the others follow in the order of their strides.
+    ///
+    /// ```
+    /// # use tiki_layout::{Coord, Error, Layout, Order, Tiler, Tuple, laws};
+    /// # let l = |text| Layout::parse(text).unwrap();
+    /// let r = l("((2,4),3,5):((3,1),100,10)").fragment_like().unwrap();
+    /// assert_eq!(r, l("((2,4),3,5):((1,2),40,8)"));
+    /// ```
     pub fn fragment_like(&self) -> Result<Layout> {
         if self.rank() <= 1 {
             return Layout::col_major(self.shape().clone());

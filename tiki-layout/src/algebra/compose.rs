@@ -291,6 +291,15 @@ impl Layout {
     }
 
     /// The same elements in order under another shape of the same size: `self` after the compact layout of `shape`.
+    ///
+    /// ```
+    /// # use tiki_layout::{Coord, Error, Layout, Order, Tiler, Tuple, laws};
+    /// # let l = |text| Layout::parse(text).unwrap();
+    /// let a = l("(4,3):(3,1)");
+    /// let r = a.with_shape([2, 6]).unwrap();
+    /// assert_eq!(r.to_string(), "(2,(2,3)):(3,(6,1))");
+    /// laws::same_function(&a, &r).unwrap();
+    /// ```
     pub fn with_shape(&self, shape: impl Into<Tuple>) -> Result<Layout> {
         self.compose(&Layout::col_major(shape)?)
     }

@@ -98,11 +98,29 @@ impl Layout {
     }
 
     /// All tiles in mode 0, then each rest as a mode.
+    ///
+    /// ```
+    /// # use tiki_layout::{Coord, Error, Layout, Order, Tiler, Tuple, laws};
+    /// # let l = |text| Layout::parse(text).unwrap();
+    /// let (a, t) = (l("(128,64):(64,1)"), Tiler::parse("<32,16>").unwrap());
+    /// let r = a.tiled_divide(&t).unwrap();
+    /// assert_eq!(r, l("((32,16),4,4):((64,1),2048,16)"));
+    /// laws::covers(&a, &r).unwrap();
+    /// ```
     pub fn tiled_divide(&self, tiler: impl Into<Tiler>) -> Result<Layout> {
         self.zipped_divide(tiler)?.spread(false)
     }
 
     /// Each tile mode, then each rest mode.
+    ///
+    /// ```
+    /// # use tiki_layout::{Coord, Error, Layout, Order, Tiler, Tuple, laws};
+    /// # let l = |text| Layout::parse(text).unwrap();
+    /// let (a, t) = (l("(128,64):(64,1)"), Tiler::parse("<32,16>").unwrap());
+    /// let r = a.flat_divide(&t).unwrap();
+    /// assert_eq!(r, l("(32,16,4,4):(64,1,2048,16)"));
+    /// laws::covers(&a, &r).unwrap();
+    /// ```
     pub fn flat_divide(&self, tiler: impl Into<Tiler>) -> Result<Layout> {
         self.zipped_divide(tiler)?.spread(true)
     }

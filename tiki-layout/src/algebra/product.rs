@@ -39,6 +39,15 @@ impl Layout {
     }
 
     /// All blocks in mode 0, all copies in mode 1.
+    ///
+    /// ```
+    /// # use tiki_layout::{Coord, Error, Layout, Order, Tiler, Tuple, laws};
+    /// # let l = |text| Layout::parse(text).unwrap();
+    /// let (a, t) = (l("(2,5):(5,1)"), Tiler::parse("<3,4>").unwrap());
+    /// let r = a.zipped_product(&t).unwrap();
+    /// assert_eq!(r.mode(0).unwrap(), a);
+    /// laws::repeats(&a, &r).unwrap();
+    /// ```
     pub fn zipped_product(&self, tiler: impl Into<Tiler>) -> Result<Layout> {
         let tiler = tiler.into();
         let (block, copies) = unzip(self.multiply_by(&tiler)?, &tiler)?;
@@ -46,11 +55,27 @@ impl Layout {
     }
 
     /// All blocks in mode 0, then each mode of copies.
+    ///
+    /// ```
+    /// # use tiki_layout::{Coord, Error, Layout, Order, Tiler, Tuple, laws};
+    /// # let l = |text| Layout::parse(text).unwrap();
+    /// let a = l("(4,8):(8,1)");
+    /// let r = a.tiled_product(l("(2,3):(3,1)")).unwrap();
+    /// assert_eq!(r, l("((4,8),2,3):((8,1),96,32)"));
+    /// ```
     pub fn tiled_product(&self, tiler: impl Into<Tiler>) -> Result<Layout> {
         self.zipped_product(tiler)?.spread(false)
     }
 
     /// Each block mode, then each mode of copies.
+    ///
+    /// ```
+    /// # use tiki_layout::{Coord, Error, Layout, Order, Tiler, Tuple, laws};
+    /// # let l = |text| Layout::parse(text).unwrap();
+    /// let a = l("(4,8):(8,1)");
+    /// let r = a.flat_product(l("(2,3):(3,1)")).unwrap();
+    /// assert_eq!(r, l("(4,8,2,3):(8,1,96,32)"));
+    /// ```
     pub fn flat_product(&self, tiler: impl Into<Tiler>) -> Result<Layout> {
         self.zipped_product(tiler)?.spread(true)
     }

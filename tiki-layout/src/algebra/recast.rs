@@ -78,6 +78,13 @@ impl Layout {
     }
 
     /// The layout of elements of `new` bits where this one is of elements of `old` bits.
+    ///
+    /// ```
+    /// # use tiki_layout::{Coord, Error, Layout, Order, Tiler, Tuple, laws};
+    /// # let l = |text| Layout::parse(text).unwrap();
+    /// assert_eq!(l("(8,4):(1,8)").recast(16, 32).unwrap(), l("(4,4):(1,4)"));
+    /// assert_eq!(l("(8,4):(1,8)").recast(16, 8).unwrap(), l("(16,4):(1,16)"));
+    /// ```
     pub fn recast(&self, old: i64, new: i64) -> Result<Layout> {
         factor("recast", old)?;
         factor("recast", new)?;
