@@ -133,6 +133,7 @@ impl Team {
             if !moved && !self.complete_something(env)? {
                 return Err(self.stuck(env));
             }
+            self.breathe(env)?;
             left = left.saturating_sub(1);
             if left == 0 {
                 return Ok(Turn::Yield);
@@ -142,6 +143,21 @@ impl Team {
 
     fn finish(&mut self, env: &Env<'_>) -> Result<(), Box<Fault>> {
         while self.complete_something(env)? {}
+        for b in 0..self.blocks.len() {
+            for w in 0..self.blocks[b].warps.len() {
+                if let Err(text) = self.flush_stores(env, b, w) {
+                    let step = &env.kernel.code[0];
+                    return Err(env.fault_at(
+                        Code::Bounds,
+                        text,
+                        step,
+                        self.blocks[b].id,
+                        w as u32,
+                        0,
+                    ));
+                }
+            }
+        }
         Ok(())
     }
 

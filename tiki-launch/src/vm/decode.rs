@@ -7,8 +7,7 @@
 
 use super::program::{ABSENT, Act, Address, Kernel, LoadError, Start, Step};
 use std::collections::HashMap;
-use tiki_kernel::isa::effects::Flow;
-use tiki_kernel::isa::meaning::int::{NEGATED, combine_flag};
+use tiki_kernel::isa::meaning::compare::{NEGATED, combine_flag};
 use tiki_kernel::isa::meaning::{Args, Ask, Meaning, SINK_PRED};
 use tiki_kernel::isa::special::Tells;
 use tiki_kernel::isa::{Space, Special, Ty, row::Kind};
@@ -23,29 +22,29 @@ const SINK_PLANES: usize = 4;
 
 /// Where a variable lies.
 #[derive(Clone, Copy)]
-struct Place {
-    space: Space,
-    address: u64,
+pub(super) struct Place {
+    pub(super) space: Space,
+    pub(super) address: u64,
     /// In a thread's own memory though its space says parameter.
-    own: bool,
+    pub(super) own: bool,
 }
 
-struct Decoder<'m> {
-    module: &'m Module,
-    globals: &'m HashMap<String, (Space, u64)>,
-    places: HashMap<String, Place>,
-    own_places: Vec<HashMap<String, Place>>,
-    words: usize,
-    preds: usize,
-    consts: HashMap<(u64, bool), u32>,
-    fills: Vec<(u32, u32)>,
-    specials: Vec<(u32, Special)>,
-    regs: Vec<Vec<u32>>,
-    starts: Vec<u32>,
-    code: Vec<Step>,
-    local: u64,
-    shared: u64,
-    errors: Vec<String>,
+pub(super) struct Decoder<'m> {
+    pub(super) module: &'m Module,
+    pub(super) globals: &'m HashMap<String, (Space, u64)>,
+    pub(super) places: HashMap<String, Place>,
+    pub(super) own_places: Vec<HashMap<String, Place>>,
+    pub(super) words: usize,
+    pub(super) preds: usize,
+    pub(super) consts: HashMap<(u64, bool), u32>,
+    pub(super) fills: Vec<(u32, u32)>,
+    pub(super) specials: Vec<(u32, Special)>,
+    pub(super) regs: Vec<Vec<u32>>,
+    pub(super) starts: Vec<u32>,
+    pub(super) code: Vec<Step>,
+    pub(super) local: u64,
+    pub(super) shared: u64,
+    pub(super) errors: Vec<String>,
 }
 
 fn align(n: u64, to: u64) -> u64 {
@@ -179,42 +178,6 @@ fn communicates(f: &Function) -> bool {
 }
 
 impl<'m> Decoder<'m> {
-    fn reach(&mut self, f: &'m Function, path: &mut Vec<&'m str>, order: &mut Vec<&'m Function>) {
-        let calls: Vec<(String, u32)> = f
-            .insts()
-            .filter(|(_, i)| i.op.row.effects.flow == Flow::Call)
-            .flat_map(|(_, i)| {
-                i.operands
-                    .iter()
-                    .zip(&i.op.row.form().pats)
-                    .filter(|(_, p)| p.kind == Kind::Func)
-                    .filter_map(|(o, _)| match o {
-                        Operand::Var(name, _) => Some((name.clone(), i.line)),
-                        _ => None,
-                    })
-            })
-            .collect();
-        for (name, line) in calls {
-            let Some(g) = self.module.function(&name) else {
-                self.errors
-                    .push(format!("line {line}: function `{name}` has no body"));
-                continue;
-            };
-            if path.contains(&g.name.as_str()) {
-                self.errors.push(format!(
-                    "line {line}: `{name}` calls itself; recursion is not supported"
-                ));
-                continue;
-            }
-            if !order.iter().any(|o| std::ptr::eq(*o, g)) {
-                order.push(g);
-            }
-            path.push(&g.name);
-            self.reach(g, path, order);
-            path.pop();
-        }
-    }
-
     fn shared_var(&mut self, v: &Var, fixed: bool) {
         let start = if fixed {
             align(self.shared, v.alignment())
@@ -568,76 +531,4 @@ impl<'m> Decoder<'m> {
         }
         Ok(a)
     }
-
-    /// Copies of a call's arguments and result.
-    fn call_copies(
-        &self,
-        n: usize,
-        i: &Inst,
-        order: &[&'m Function],
-    ) -> Result<(Copies, Copies), String> {
-        let pats = &i.op.row.form().pats;
-        let part = |name: &str| {
-            pats.iter()
-                .position(|p| p.name == name && p.kind == Kind::Params)
-                .and_then(|k| i.operands.get(k))
-        };
-        let callee = pats
-            .iter()
-            .position(|p| p.kind == Kind::Func)
-            .and_then(|k| match &i.operands[k] {
-                Operand::Var(name, _) => order.iter().position(|g| g.name == *name),
-                _ => None,
-            });
-        let callee = callee.ok_or("unknown function")?;
-        let g = order[callee];
-        let list = |o: Option<&Operand>, formal: &[Var], into: bool| -> Result<Copies, String> {
-            let given: &[Operand] = match o {
-                Some(Operand::Params(v)) => v,
-                _ => &[],
-            };
-            if given.len() != formal.len() {
-                return Err(format!(
-                    "`{}` takes {} parameters, {} are given",
-                    g.name,
-                    formal.len(),
-                    given.len()
-                ));
-            }
-            given
-                .iter()
-                .zip(formal)
-                .map(|(o, v)| {
-                    let Operand::Var(name, _) = o else {
-                        return Err("call parameters must be variables".to_string());
-                    };
-                    let here = self.own_places[n]
-                        .get(name)
-                        .ok_or_else(|| format!("`{name}` is not a parameter variable"))?;
-                    let there = self.own_places[callee][&v.name];
-                    let (a, b) = (here.address as u32, there.address as u32);
-                    Ok(if into {
-                        (a, b, v.bytes() as u32)
-                    } else {
-                        (b, a, v.bytes() as u32)
-                    })
-                })
-                .collect()
-        };
-        Ok((
-            list(part("a"), &g.params, true)?,
-            list(part("r"), &g.returns, false)?,
-        ))
-    }
-
-    /// Calls go to where functions begin.
-    fn fix_calls(&mut self, _: &[&Function]) {
-        for step in &mut self.code {
-            if matches!(step.act, Act::Ask(Ask::Call)) {
-                step.targets[0] = self.starts[step.targets[0] as usize];
-            }
-        }
-    }
 }
-
-type Copies = Vec<(u32, u32, u32)>;

@@ -6,9 +6,8 @@ use super::launch::Env;
 use super::program::{ABSENT, Act, Kernel, Step};
 use super::warp::{Frag, State, Warp};
 use tiki_kernel::isa::meaning::ask::{Ask, Fold};
-use tiki_kernel::isa::meaning::int::NEGATED;
+use tiki_kernel::isa::meaning::compare::NEGATED;
 use tiki_kernel::isa::meaning::{LANES, Plane, put_plane};
-use tiki_kernel::isa::{Shfl, Vote};
 
 /// What a request does to the fragment that made it.
 pub(super) enum After {
@@ -303,15 +302,15 @@ impl Team {
                 ctx.mask,
                 "the kernel stopped itself",
             )),
-            Ask::Shuffle(mode) => {
-                self.together(ctx, warp, cur, 4, |t, c, w| shuffle(t, c, w, mode))
-            }
+            Ask::Shuffle(mode) => self.together(ctx, warp, cur, 4, |t, c, w| {
+                super::lanes::shuffle(t, c, w, mode)
+            }),
             Ask::Vote(mode) => self.together(ctx, warp, cur, 2, |_, c, w| {
-                vote(c, w, mode);
+                super::lanes::vote(c, w, mode);
                 Ok(())
             }),
             Ask::Match { all, wide } => self.together(ctx, warp, cur, 2, |_, c, w| {
-                matching(c, w, all, wide);
+                super::lanes::matching(c, w, all, wide);
                 Ok(())
             }),
             Ask::Redux(f) => self.together(ctx, warp, cur, 2, |_, c, w| {
@@ -544,7 +543,7 @@ fn split(warp: &mut Warp, cur: &mut Frag, mask: u32) {
 }
 
 /// The lanes that a mask operand names.
-fn member_mask(ctx: &Ctx<'_, '_>, warp: &Warp, at: u8) -> u32 {
+pub(super) fn member_mask(ctx: &Ctx<'_, '_>, warp: &Warp, at: u8) -> u32 {
     ctx.uniform(warp, ctx.slot(at))
 }
 
@@ -577,103 +576,6 @@ fn copy_own(warp: &mut Warp, from: u32, to: u32, bytes: u32, mask: u32) {
         let plane = warp.local[(from / 4 + k) as usize].0;
         put_plane(&mut warp.local[(to / 4 + k) as usize], &plane, mask);
     }
-}
-
-fn shuffle(team: &Team, ctx: &Ctx<'_, '_>, warp: &mut Warp, mode: Shfl) -> Result<()> {
-    let words = &warp.file.words;
-    let (a, bb, cc) = (
-        words[ctx.slot(1) as usize].0,
-        words[ctx.slot(2) as usize].0,
-        words[ctx.slot(3) as usize].0,
-    );
-    let mut out = [0; LANES];
-    let (mut inside, mut strangers) = (0u32, 0u32);
-    for lane in 0..LANES as u32 {
-        let (b, c) = (bb[lane as usize] & 31, cc[lane as usize]);
-        let (segment, clamp) = (c >> 8 & 31, c & 31);
-        let (low, high) = (lane & segment, (lane & segment) | (clamp & !segment));
-        let (j, ok) = match mode {
-            Shfl::Up => {
-                let j = lane as i32 - b as i32;
-                (j as u32, j >= high as i32)
-            }
-            Shfl::Down => (lane + b, lane + b <= high),
-            Shfl::Bfly => (lane ^ b, lane ^ b <= high),
-            Shfl::Idx => {
-                let j = low | (b & !segment);
-                (j, j <= high)
-            }
-        };
-        let j = if ok { j & 31 } else { lane };
-        out[lane as usize] = a[j as usize];
-        inside |= u32::from(ok) << lane;
-        if ctx.mask >> j & 1 == 0 {
-            strangers |= 1 << lane;
-        }
-    }
-    if ctx.env.options.checks == super::Checks::All && strangers & ctx.mask != 0 {
-        return Err(ctx.fault(
-            team,
-            warp,
-            Code::Mask,
-            strangers & ctx.mask,
-            "reads a lane that does not take part",
-        ));
-    }
-    put_plane(&mut warp.file.words[ctx.slot(0) as usize], &out, ctx.mask);
-    let p = &mut warp.file.preds[ctx.step.args.pair as usize];
-    *p = (inside & ctx.mask) | (*p & !ctx.mask);
-    Ok(())
-}
-
-fn vote(ctx: &Ctx<'_, '_>, warp: &mut Warp, mode: Vote) {
-    let lanes = ctx.mask & member_mask(ctx, warp, 2);
-    let yes = ctx.condition(warp, ctx.slot(1)) & lanes;
-    let answer = match mode {
-        Vote::Ballot => {
-            put_plane(
-                &mut warp.file.words[ctx.slot(0) as usize],
-                &[yes; LANES],
-                ctx.mask,
-            );
-            return;
-        }
-        Vote::All => yes == lanes,
-        Vote::Any => yes != 0,
-        Vote::Uni => yes == lanes || yes == 0,
-    };
-    let p = &mut warp.file.preds[ctx.slot(0) as usize];
-    *p = (if answer { ctx.mask } else { 0 }) | (*p & !ctx.mask);
-}
-
-fn matching(ctx: &Ctx<'_, '_>, warp: &mut Warp, all: bool, wide: bool) {
-    let lanes = ctx.mask & member_mask(ctx, warp, 2);
-    let slot = ctx.slot(1) as usize;
-    let value = |i: usize| {
-        u64::from(warp.file.words[slot].0[i])
-            | if wide {
-                u64::from(warp.file.words[slot + 1].0[i]) << 32
-            } else {
-                0
-            }
-    };
-    let mut out = [0; LANES];
-    for (i, o) in out.iter_mut().enumerate() {
-        *o = (0..LANES)
-            .filter(|j| lanes >> j & 1 == 1 && value(*j) == value(i))
-            .fold(0, |m, j| m | 1 << j);
-    }
-    let mut same = 0;
-    if all {
-        let agreed = (0..LANES)
-            .filter(|i| lanes >> i & 1 == 1)
-            .all(|i| out[i] == lanes);
-        out = [if agreed { lanes } else { 0 }; LANES];
-        same = if agreed { u32::MAX } else { 0 };
-    }
-    put_plane(&mut warp.file.words[ctx.slot(0) as usize], &out, ctx.mask);
-    let p = &mut warp.file.preds[ctx.step.args.pair as usize];
-    *p = (same & ctx.mask) | (*p & !ctx.mask);
 }
 
 /// Writes what a barrier with a fold gives.

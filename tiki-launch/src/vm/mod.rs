@@ -30,16 +30,19 @@
 #![allow(clippy::needless_range_loop, clippy::precedence)]
 
 mod access;
+mod atomic;
 mod barrier;
 mod block;
 mod bulk;
 mod decode;
+mod decode_calls;
 #[allow(unsafe_code)]
 mod dispatch;
 mod engine;
 mod exec;
 mod fault;
 mod group;
+mod lanes;
 mod launch;
 mod matrix;
 mod memory;
@@ -49,16 +52,18 @@ mod program;
 mod shared;
 #[allow(unsafe_code)]
 mod simd;
+mod tensor_map;
 mod transfer;
 mod warp;
 mod wmma;
 
 pub use dispatch::Level;
-pub use fault::{Code, Fault, Source, lanes};
+pub use fault::{Code, Fault, Source};
 pub use launch::Report;
 pub use memory::MemoryError;
 pub use options::{Async, Checks, Options};
 pub use program::{LoadError, Program};
+pub use tensor_map::{Swizzle, TensorMap};
 
 use memory::{BufferId, Memory};
 use std::collections::HashMap;

@@ -32,9 +32,19 @@ pub(super) struct Transfers {
 pub(super) struct Lane {
     pub(super) open: Vec<Copy>,
     pub(super) closed: std::collections::VecDeque<Vec<Copy>>,
+    /// Bulk stores, likewise.
+    pub(super) stores: Vec<super::bulk::Store>,
+    pub(super) store_groups: std::collections::VecDeque<Vec<super::bulk::Store>>,
 }
 
 impl Transfers {
+    /// All copies of a lane that are under way.
+    pub(super) fn take(&mut self, lane: usize) -> Vec<Copy> {
+        let lane = self.lane(lane);
+        let mut all: Vec<Copy> = lane.closed.drain(..).flatten().collect();
+        all.append(&mut lane.open);
+        all
+    }
     pub(super) fn lane(&mut self, lane: usize) -> &mut Lane {
         if self.lanes.is_empty() {
             self.lanes = vec![Lane::default(); 32];

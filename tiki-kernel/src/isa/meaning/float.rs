@@ -1,7 +1,7 @@
 //! 32- and 64-bit floating point.
 
+use super::compare::compare;
 use super::exact::{Exact, F32, F64, Mode};
-use super::int::compare;
 use super::{Args, File, Run, by_type, lanes, levels};
 use crate::isa::{Op, Rounding, Ty};
 

@@ -1,8 +1,8 @@
 //! 16-bit floating point. A pair is computed half by half.
 
+use super::compare::compare;
 use super::exact::{BF16, Exact, F16, Format, Mode, from_bf16, from_f16, to_bf16, to_f16};
 use super::float::{comparisons, least32, most32, poison, saturate};
-use super::int::compare;
 use super::{Args, File, Run, lanes, levels};
 use crate::isa::{Op, Ty};
 
@@ -309,7 +309,7 @@ macro_rules! pair_compare {
                 pair: super::SINK_PRED,
                 ..a.clone()
             };
-            super::int::put_compare(f, &both, mask, bits[0]);
+            super::compare::put_compare(f, &both, mask, bits[0]);
             let high = Args {
                 s: {
                     let mut s = a.s;
@@ -319,7 +319,7 @@ macro_rules! pair_compare {
                 pair: super::SINK_PRED,
                 ..a.clone()
             };
-            super::int::put_compare(f, &high, mask, bits[1]);
+            super::compare::put_compare(f, &high, mask, bits[1]);
         }
         levels!(body)
     }};

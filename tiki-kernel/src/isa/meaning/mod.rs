@@ -25,7 +25,9 @@
 )]
 
 pub mod ask;
+pub mod bits;
 pub mod bulk;
+pub mod compare;
 pub mod control;
 pub mod convert;
 pub mod copy;

@@ -4,7 +4,7 @@
 //! memory lie above all windows. An address of another block of the cluster has that block's rank plus one
 //! in bits 24 to 31 of its shared address.
 
-use super::int::copy;
+use super::compare::copy;
 use super::{Args, File, Lane, Run, by_type, lanes, levels};
 use crate::isa::{Op, Space};
 

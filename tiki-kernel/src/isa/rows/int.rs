@@ -2,7 +2,7 @@
 
 use super::super::effects::PURE;
 #[cfg(feature = "meaning")]
-use super::super::meaning::{Meaning::Lanes, int};
+use super::super::meaning::{Meaning::Lanes, bits, compare, int};
 use super::super::row::table;
 use super::{ALWAYS, VOLTA};
 
@@ -61,52 +61,52 @@ table! {
     DP2A = "dp2a half:lo|hi at:s32|u32 bt:s32|u32", "=d:s32 a:b32 b:b32 c:s32", ALWAYS, PURE, Lanes(int::dp2a);
 
     #[doc = "d = a and b, bit by bit"]
-    AND = "and t:pred|b16|b32|b64", "=d:t a:t b:t", ALWAYS, PURE, Lanes(int::and);
+    AND = "and t:pred|b16|b32|b64", "=d:t a:t b:t", ALWAYS, PURE, Lanes(bits::and);
     #[doc = "d = a or b, bit by bit"]
-    OR = "or t:pred|b16|b32|b64", "=d:t a:t b:t", ALWAYS, PURE, Lanes(int::or);
+    OR = "or t:pred|b16|b32|b64", "=d:t a:t b:t", ALWAYS, PURE, Lanes(bits::or);
     #[doc = "d = a exclusive-or b, bit by bit"]
-    XOR = "xor t:pred|b16|b32|b64", "=d:t a:t b:t", ALWAYS, PURE, Lanes(int::xor);
+    XOR = "xor t:pred|b16|b32|b64", "=d:t a:t b:t", ALWAYS, PURE, Lanes(bits::xor);
     #[doc = "d = not a, bit by bit"]
-    NOT = "not t:pred|b16|b32|b64", "=d:t a:t", ALWAYS, PURE, Lanes(int::not);
+    NOT = "not t:pred|b16|b32|b64", "=d:t a:t", ALWAYS, PURE, Lanes(bits::not);
     #[doc = "d = 1 if a is zero, else 0"]
     CNOT = "cnot t:b16|b32|b64", "=d:t a:t", ALWAYS, PURE, Lanes(int::cnot);
     #[doc = "d = the function of three bits that a table names, bit by bit"]
-    LOP3 = "lop3 t:b32", "=d:t a:t b:t c:t #lut:b32", ALWAYS, PURE, Lanes(int::lop3);
+    LOP3 = "lop3 t:b32", "=d:t a:t b:t c:t #lut:b32", ALWAYS, PURE, Lanes(bits::lop3);
     #[doc = "d = a shifted left; zero from the width on"]
-    SHL = "shl t:b16|b32|b64", "=d:t a:t b:u32", ALWAYS, PURE, Lanes(int::shl);
+    SHL = "shl t:b16|b32|b64", "=d:t a:t b:u32", ALWAYS, PURE, Lanes(bits::shl);
     #[doc = "d = a shifted right; signed types keep the sign"]
-    SHR = "shr t:b16|b32|b64|u16|u32|u64|s16|s32|s64", "=d:t a:t b:u32", ALWAYS, PURE, Lanes(int::shr);
+    SHR = "shr t:b16|b32|b64|u16|u32|u64|s16|s32|s64", "=d:t a:t b:u32", ALWAYS, PURE, Lanes(bits::shr);
     #[doc = "d = one word of the two words {b, a} shifted by c"]
-    SHF = "shf dir:l|r mode:wrap|clamp t:b32", "=d:t a:t b:t c:u32", ALWAYS, PURE, Lanes(int::shf);
+    SHF = "shf dir:l|r mode:wrap|clamp t:b32", "=d:t a:t b:t c:u32", ALWAYS, PURE, Lanes(bits::shf);
     #[doc = "d = number of ones"]
-    POPC = "popc t:b32|b64", "=d:u32 a:t", ALWAYS, PURE, Lanes(int::popc);
+    POPC = "popc t:b32|b64", "=d:u32 a:t", ALWAYS, PURE, Lanes(bits::popc);
     #[doc = "d = number of leading zeros"]
-    CLZ = "clz t:b32|b64", "=d:u32 a:t", ALWAYS, PURE, Lanes(int::clz);
+    CLZ = "clz t:b32|b64", "=d:u32 a:t", ALWAYS, PURE, Lanes(bits::clz);
     #[doc = "d = place of the first significant bit, all ones if none"]
-    BFIND = "bfind shiftamt? t:u32|s32|u64|s64", "=d:u32 a:t", ALWAYS, PURE, Lanes(int::bfind);
+    BFIND = "bfind shiftamt? t:u32|s32|u64|s64", "=d:u32 a:t", ALWAYS, PURE, Lanes(bits::bfind);
     #[doc = "d = bits in the opposite order"]
-    BREV = "brev t:b32|b64", "=d:t a:t", ALWAYS, PURE, Lanes(int::brev);
+    BREV = "brev t:b32|b64", "=d:t a:t", ALWAYS, PURE, Lanes(bits::brev);
     #[doc = "d = c bits of a from place b on"]
-    BFE = "bfe t:u32|s32|u64|s64", "=d:t a:t b:u32 c:u32", ALWAYS, PURE, Lanes(int::bfe);
+    BFE = "bfe t:u32|s32|u64|s64", "=d:t a:t b:u32 c:u32", ALWAYS, PURE, Lanes(bits::bfe);
     #[doc = "f = b with d bits at place c replaced by a"]
-    BFI = "bfi t:b32|b64", "=f:t a:t b:t c:u32 d:u32", ALWAYS, PURE, Lanes(int::bfi);
+    BFI = "bfi t:b32|b64", "=f:t a:t b:t c:u32 d:u32", ALWAYS, PURE, Lanes(bits::bfi);
     #[doc = "d = a mask of b ones from place a on"]
-    BMSK = "bmsk mode:clamp|wrap t:b32", "=d:t a:u32 b:u32", VOLTA, PURE, Lanes(int::bmsk);
+    BMSK = "bmsk mode:clamp|wrap t:b32", "=d:t a:u32 b:u32", VOLTA, PURE, Lanes(bits::bmsk);
     #[doc = "d = sign or zero extension of the low b bits of a"]
-    SZEXT = "szext mode:clamp|wrap t:u32|s32", "=d:t a:t b:u32", VOLTA, PURE, Lanes(int::szext);
+    SZEXT = "szext mode:clamp|wrap t:u32|s32", "=d:t a:t b:u32", VOLTA, PURE, Lanes(bits::szext);
     #[doc = "d = four bytes chosen from the eight of {b, a}"]
-    PRMT = "prmt t:b32", "=d:t a:t b:t c:b32", ALWAYS, PURE, Lanes(int::prmt);
+    PRMT = "prmt t:b32", "=d:t a:t b:t c:b32", ALWAYS, PURE, Lanes(bits::prmt);
     #[doc = "d = four bytes chosen from the eight of {b, a} by a pattern"]
-    PRMT_MODE = "prmt t:b32 mode:f4e|b4e|rc8|ecl|ecr|rc16", "=d:t a:t b:t c:b32", ALWAYS, PURE, Lanes(int::prmt_mode);
+    PRMT_MODE = "prmt t:b32 mode:f4e|b4e|rc8|ecl|ecr|rc16", "=d:t a:t b:t c:b32", ALWAYS, PURE, Lanes(bits::prmt_mode);
 
     #[doc = "p = comparison of a and b"]
-    SETP = "setp cmp:eq|ne|lt|le|gt|ge|lo|ls|hi|hs t:b16|b32|b64|u16|u32|u64|s16|s32|s64", "=d:pred|p a:t b:t", ALWAYS, PURE, Lanes(int::setp);
+    SETP = "setp cmp:eq|ne|lt|le|gt|ge|lo|ls|hi|hs t:b16|b32|b64|u16|u32|u64|s16|s32|s64", "=d:pred|p a:t b:t", ALWAYS, PURE, Lanes(compare::setp);
     #[doc = "p = comparison of a and b, combined with c"]
-    SETP_BOOL = "setp cmp:eq|ne|lt|le|gt|ge|lo|ls|hi|hs bool:and|or|xor t:b16|b32|b64|u16|u32|u64|s16|s32|s64", "=d:pred|p a:t b:t !c:pred", ALWAYS, PURE, Lanes(int::setp);
+    SETP_BOOL = "setp cmp:eq|ne|lt|le|gt|ge|lo|ls|hi|hs bool:and|or|xor t:b16|b32|b64|u16|u32|u64|s16|s32|s64", "=d:pred|p a:t b:t !c:pred", ALWAYS, PURE, Lanes(compare::setp);
     #[doc = "d = all ones (or 1.0) if the comparison holds, else zero"]
-    SET = "set cmp:eq|ne|lt|le|gt|ge|lo|ls|hi|hs d:u32|s32|f32 t:b16|b32|b64|u16|u32|u64|s16|s32|s64", "=d:d a:t b:t", ALWAYS, PURE, Lanes(int::set);
+    SET = "set cmp:eq|ne|lt|le|gt|ge|lo|ls|hi|hs d:u32|s32|f32 t:b16|b32|b64|u16|u32|u64|s16|s32|s64", "=d:d a:t b:t", ALWAYS, PURE, Lanes(compare::set);
     #[doc = "d = c ? a : b"]
-    SELP = "selp t:b16|b32|b64|u16|u32|u64|s16|s32|s64|f32|f64", "=d:t a:t b:t c:pred", ALWAYS, PURE, Lanes(int::selp);
+    SELP = "selp t:b16|b32|b64|u16|u32|u64|s16|s32|s64|f32|f64", "=d:t a:t b:t c:pred", ALWAYS, PURE, Lanes(compare::selp);
     #[doc = "d = c >= 0 ? a : b"]
-    SLCT = "slct t:b16|b32|b64|u16|u32|u64|s16|s32|s64|f32|f64 s32", "=d:t a:t b:t c:s32", ALWAYS, PURE, Lanes(int::slct);
+    SLCT = "slct t:b16|b32|b64|u16|u32|u64|s16|s32|s64|f32|f64 s32", "=d:t a:t b:t c:s32", ALWAYS, PURE, Lanes(compare::slct);
 }

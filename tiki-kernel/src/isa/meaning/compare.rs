@@ -1,0 +1,183 @@
+//! Comparisons and choices.
+
+use super::{Args, File, Run, lanes, levels, put_plane};
+use crate::isa::Op;
+
+/// Writes a comparison's bits: combined with the condition of the row if it has one, and the opposite to
+/// the predicate behind a bar.
+#[inline(always)]
+pub(super) fn put_compare(f: &mut File, a: &Args, mask: u32, bits: u32) {
+    let (mut p, mut q) = (bits, !bits);
+    if a.flags & COMBINE != 0 {
+        let c = f.preds[a.s[3] as usize] ^ if a.flags & NEGATED != 0 { u32::MAX } else { 0 };
+        let combine = |x: u32| match a.flags & COMBINE {
+            AND => x & c,
+            OR => x | c,
+            _ => x ^ c,
+        };
+        (p, q) = (combine(p), combine(q));
+    }
+    let d = &mut f.preds[a.s[0] as usize];
+    *d = (p & mask) | (*d & !mask);
+    let d = &mut f.preds[a.pair as usize];
+    *d = (q & mask) | (*d & !mask);
+}
+/// The condition is negated.
+pub const NEGATED: u32 = 1;
+const AND: u32 = 2;
+const OR: u32 = 4;
+const COMBINE: u32 = 2 | 4 | 8;
+/// The flag of a combining word.
+#[must_use]
+pub fn combine_flag(op: &Op) -> u32 {
+    match op.get("bool") {
+        Some("and") => AND,
+        Some("or") => OR,
+        Some("xor") => 8,
+        _ => 0,
+    }
+}
+
+macro_rules! compare {
+    ($t:ty, |$x:ident, $y:ident| $body:expr) => {{
+        #[inline(always)]
+        fn body(f: &mut File, a: &Args, mask: u32) {
+            use super::Lane;
+            let mut bits = 0u32;
+            {
+                let (p, q) = (<$t as Lane>::src(f, a.s[1]), <$t as Lane>::src(f, a.s[2]));
+                for i in 0..super::LANES {
+                    let ($x, $y) = (<$t as Lane>::lane(p, i), <$t as Lane>::lane(q, i));
+                    bits |= u32::from($body) << i;
+                }
+            }
+            super::compare::put_compare(f, a, mask, bits);
+        }
+        levels!(body)
+    }};
+}
+pub(super) use compare;
+
+macro_rules! ordered {
+    ($op:ident, $t:ident => $make:ident) => {{
+        use crate::isa::Ty;
+        let unsigned = matches!($op.get("cmp")?, "lo" | "ls" | "hi" | "hs");
+        let t = $op.ty("t")?;
+        match (t.bits(), t.is_signed() && !unsigned) {
+            (16, true) => {
+                type $t = i16;
+                $make!()
+            }
+            (16, false) => {
+                type $t = u16;
+                $make!()
+            }
+            (32, true) => {
+                type $t = i32;
+                $make!()
+            }
+            (32, false) => {
+                type $t = u32;
+                $make!()
+            }
+            (64, true) => {
+                type $t = i64;
+                $make!()
+            }
+            (64, false) => {
+                type $t = u64;
+                $make!()
+            }
+            _ => {
+                let _ = Ty::B8;
+                return None;
+            }
+        }
+    }};
+}
+
+/// See the row.
+#[must_use]
+pub fn setp(op: &Op) -> Option<Run> {
+    macro_rules! make {
+        () => {
+            match op.get("cmp")? {
+                "eq" => compare!(T, |x, y| x == y),
+                "ne" => compare!(T, |x, y| x != y),
+                "lt" | "lo" => compare!(T, |x, y| x < y),
+                "le" | "ls" => compare!(T, |x, y| x <= y),
+                "gt" | "hi" => compare!(T, |x, y| x > y),
+                _ => compare!(T, |x, y| x >= y),
+            }
+        };
+    }
+    Some(ordered!(op, T => make))
+}
+/// See the row.
+#[must_use]
+pub fn set(op: &Op) -> Option<Run> {
+    let float = op.ty("d")? == crate::isa::Ty::F32;
+    macro_rules! one {
+        (|$x:ident, $y:ident| $c:expr) => {
+            if float {
+                lanes!(|a: T, b: T| -> f32 {
+                    let ($x, $y) = (a, b);
+                    if $c { 1.0 } else { 0.0 }
+                })
+            } else {
+                lanes!(|a: T, b: T| -> u32 {
+                    let ($x, $y) = (a, b);
+                    if $c { !0 } else { 0 }
+                })
+            }
+        };
+    }
+    macro_rules! make {
+        () => {
+            match op.get("cmp")? {
+                "eq" => one!(|x, y| x == y),
+                "ne" => one!(|x, y| x != y),
+                "lt" | "lo" => one!(|x, y| x < y),
+                "le" | "ls" => one!(|x, y| x <= y),
+                "gt" | "hi" => one!(|x, y| x > y),
+                _ => one!(|x, y| x >= y),
+            }
+        };
+    }
+    Some(ordered!(op, T => make))
+}
+macro_rules! by_width {
+    ($op:ident, $t:ident => $body:expr) => {
+        match $op.ty("t")?.bits() {
+            16 => {
+                type $t = u16;
+                Some($body)
+            }
+            32 => {
+                type $t = u32;
+                Some($body)
+            }
+            _ => {
+                type $t = u64;
+                Some($body)
+            }
+        }
+    };
+}
+/// See the row.
+#[must_use]
+pub fn selp(op: &Op) -> Option<Run> {
+    by_width!(op, T => lanes!(|a: T, b: T, c: bool| -> T { if c { a } else { b } }))
+}
+/// See the row.
+#[must_use]
+pub fn slct(op: &Op) -> Option<Run> {
+    by_width!(op, T => lanes!(|a: T, b: T, c: i32| -> T { if c >= 0 { a } else { b } }))
+}
+
+/// Copies planes where the mask says.
+#[inline(always)]
+pub(super) fn copy(f: &mut File, from: u32, to: u32, mask: u32) {
+    let plane = f.words[from as usize].0;
+    put_plane(&mut f.words[to as usize], &plane, mask);
+}
