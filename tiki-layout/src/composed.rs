@@ -7,7 +7,7 @@
 use crate::algebra::first_difference;
 use crate::coord::Coord;
 use crate::error::{Error, Result, add};
-use crate::layout::Offsets;
+use crate::evaluate::Offsets;
 use crate::{Layout, Order, Swizzle, Tiler, Tuple};
 
 /// `swizzle o offset o layout`.

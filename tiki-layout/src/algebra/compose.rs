@@ -18,8 +18,8 @@
 
 use super::coalesce::coalesce_extended;
 use crate::error::{Error, Result, abs, mul};
+use crate::evaluate::at_flat;
 use crate::inline::{Inline, Mode, Modes};
-use crate::layout::at_flat;
 use crate::{Layout, Tiler, Tuple};
 
 const OP: &str = "composition";
