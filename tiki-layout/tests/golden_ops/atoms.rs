@@ -19,7 +19,8 @@ pub const ROWS: &[Row] = &[
     Row::new("gmma_smem_atom", |c| composed(shared(c))),
     Row::new("gmma_smem_tile", |c| {
         composed(shared(c)?.tile_to_shape(c.get::<Tuple>("target"), order(c, "order")))
-    }),
+    })
+    .law(tile_is_whole),
     Row::new("copy_atom_bits", copy_bits),
     Row::new("copy_atom_tmem_bits", copy_bits),
     Row::new("copy_atom", copy_values),
@@ -33,14 +34,16 @@ pub const ROWS: &[Row] = &[
             copy_atom(&c.text("op"))?.of_width(width(&c.text("type")))?,
             map,
         )
-    }),
-    Row::new("tiled_copy_mma", tiled_copy_of_mma),
+    })
+    .law(copies_the_tile),
+    Row::new("tiled_copy_mma", tiled_copy_of_mma).law(copies_the_tile),
     Row::new("make_cotiled_copy", |c| {
         tiled_copy_record(
             CopyAtom::element()?,
             CopyMap::of_addresses(&c.get("atom_tv"), &c.get("data"))?,
         )
-    }),
+    })
+    .law(copies_the_tile),
 ];
 
 /// Element types by their names in instructions, the longest first.
@@ -388,5 +391,40 @@ pub fn same_tiler(tiler: &Tiler, want: &str) -> Result<(), String> {
     match want.parse::<Tiler>() {
         Ok(wanted) if wanted == *tiler => Ok(()),
         _ => Err(format!("{tiler}, want {want}")),
+    }
+}
+
+/// Every element of the shared tile has a place of its own.
+fn tile_is_whole(_: &Case, answer: &Answer) -> Result<(), String> {
+    let Answer::Composed(tile) = answer else {
+        return Err("it is no layout".to_string());
+    };
+    let mut offsets: Vec<i64> = tile.offsets().collect();
+    offsets.sort_unstable();
+    if offsets.iter().copied().eq(0..tile.size()) {
+        Ok(())
+    } else {
+        Err("the tile has gaps".to_string())
+    }
+}
+
+/// Source and destination touch the same elements, those of the map.
+fn copies_the_tile(_: &Case, answer: &Answer) -> Result<(), String> {
+    let Answer::Record(parts) = answer else {
+        return Err("it is no record".to_string());
+    };
+    let mut sets = parts.iter().filter_map(|(_, part)| match part {
+        Part::Layout(layout) => Some(
+            layout
+                .offsets()
+                .collect::<std::collections::BTreeSet<i64>>(),
+        ),
+        _ => None,
+    });
+    let first = sets.next();
+    if sets.all(|set| Some(&set) == first.as_ref()) {
+        Ok(())
+    } else {
+        Err("the sides differ".to_string())
     }
 }

@@ -76,7 +76,8 @@ pub const ROWS: &[Row] = &[
     .law(repeats),
     Row::new("tile_to_shape", |c| {
         layout(a(c).tile_to_shape(c.get::<Tuple>("target"), order(c, "order")))
-    }),
+    })
+    .law(fills),
     Row::new("upcast", |c| layout(a(c).upcast(c.int("n")))).law(keeps_bits),
     Row::new("downcast", |c| layout(a(c).downcast(c.int("n")))),
     Row::new("recast_layout", |c| {
@@ -119,16 +120,20 @@ pub const ROWS: &[Row] = &[
     Row::new("zip", |c| layout(a(c).zip())),
     Row::new("inner_partition", |c| {
         at(a(c).inner_partition(tiler(c), c.get::<Coord>("coord")))
-    }),
+    })
+    .law(is_a_part),
     Row::new("outer_partition", |c| {
         at(a(c).outer_partition(tiler(c), c.get::<Coord>("coord")))
-    }),
+    })
+    .law(is_a_part),
     Row::new("local_tile", |c| {
         at(a(c).local_tile(tiler(c), c.get::<Coord>("coord"), projection(c).as_ref()))
-    }),
+    })
+    .law(is_a_part),
     Row::new("local_partition", |c| {
         at(a(c).local_partition(&c.get("thr"), c.int("index"), projection(c).as_ref()))
-    }),
+    })
+    .law(is_a_part),
 ];
 
 fn answered(answer: &Answer) -> Result<&Layout, String> {
@@ -182,5 +187,30 @@ fn keeps_bits(case: &Case, answer: &Answer) -> Result<(), String> {
         Ok(())
     } else {
         Err(format!("the elements are {got:?}, want {want:?}"))
+    }
+}
+
+/// Copies of the block with the extents of the target.
+fn fills(case: &Case, answer: &Answer) -> Result<(), String> {
+    let (a, r) = (a(case), answered(answer)?);
+    tiki_layout::laws::tiled_to(&case.get("target"), r).map_err(|e| e.to_string())?;
+    tiki_layout::laws::repeats(&a, r).map_err(|e| e.to_string())
+}
+
+/// Every place of the part is one of the whole, and no place is taken twice unless the whole does.
+fn is_a_part(case: &Case, answer: &Answer) -> Result<(), String> {
+    let Answer::At(r, start) = answer else {
+        return Err("it has no offset".to_string());
+    };
+    let whole: HashSet<i64> = a(case).offsets().collect();
+    let part: HashSet<i64> = r.offsets().map(|x| x + start).collect();
+    if let Some(x) = part.iter().find(|x| !whole.contains(x)) {
+        return Err(format!("{x} is outside"));
+    }
+    let once = whole.len() as i64 != a(case).size() || part.len() as i64 == r.size();
+    if once {
+        Ok(())
+    } else {
+        Err("a place is taken twice".to_string())
     }
 }

@@ -58,7 +58,8 @@ pub const ROWS: &[Row] = &[
     }),
     Row::new("composed_tile_to_shape", |c| {
         composed(operand(c)?.tile_to_shape(c.get::<Tuple>("target"), order(c, "order")))
-    }),
+    })
+    .law(fills),
     Row::new("composed_upcast", |c| {
         composed(operand(c)?.upcast(c.int("n")))
     }),
@@ -86,7 +87,8 @@ pub const ROWS: &[Row] = &[
     .law(keeps_after),
     Row::new("product_layout_composed", |c| {
         composed(c.get::<Layout>("a").logical_product_swizzled(&operand(c)?))
-    }),
+    })
+    .law(keeps_product),
 ];
 
 fn answered(answer: &Answer) -> Result<&Composed, String> {
@@ -166,4 +168,26 @@ fn keeps_after(case: &Case, answer: &Answer) -> Result<(), String> {
     let swizzle: tiki_layout::Swizzle = case.get("swizzle");
     let bad = (0..r.size()).find(|i| r.at(*i) != a.at(swizzle.apply(*i)));
     bad.map_or(Ok(()), |i| Err(format!("the law fails at {i}")))
+}
+
+/// Copies of the block with the extents of the target.
+fn fills(case: &Case, answer: &Answer) -> Result<(), String> {
+    let (block, r) = (operand(case).map_err(|e| e.to_string())?, answered(answer)?);
+    tiki_layout::laws::tiled_to(&case.get("target"), r.layout()).map_err(|e| e.to_string())?;
+    tiki_layout::laws::repeats(block.layout(), r.layout()).map_err(|e| e.to_string())
+}
+
+/// The first copy is the block, and copies do not touch.
+fn keeps_product(case: &Case, answer: &Answer) -> Result<(), String> {
+    let (a, r): (Layout, _) = (case.get("a"), answered(answer)?);
+    if let Some(i) = (0..a.size()).find(|i| r.at(*i).map(|x| x - r.at(0).unwrap_or(0)) != a.at(*i))
+    {
+        return Err(format!("element {i} of the block is elsewhere"));
+    }
+    let places: std::collections::HashSet<i64> = r.offsets().collect();
+    if places.len() as i64 == r.size() {
+        Ok(())
+    } else {
+        Err("copies touch".to_string())
+    }
 }

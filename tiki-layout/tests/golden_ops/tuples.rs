@@ -72,10 +72,12 @@ pub const ROWS: &[Row] = &[
     Row::new("swizzle_invalid", |c| value(swizzle(c))),
     Row::new("make_swizzle", |c| {
         value(Swizzle::from_masks(c.int("y"), c.int("z")))
-    }),
+    })
+    .law(keeps_masks),
     Row::new("swizzle_compose", |c| {
         value(c.get::<Swizzle>("a").compose(&c.get("b")))
-    }),
+    })
+    .law(keeps_both),
     Row::new("swizzle_upcast", |c| {
         value(swizzle(c).and_then(|s| s.upcast(c.int("n"))))
     }),
@@ -106,4 +108,29 @@ fn apply(case: &Case) -> Outcome {
         ("inputs", list(&inputs)),
         ("outputs", list(&outputs)),
     ]))
+}
+
+fn answered(answer: &Answer) -> Result<Swizzle, String> {
+    match answer {
+        Answer::Value(text) => text.parse().map_err(|e: tiki_layout::Error| e.to_string()),
+        _ => Err("it is no swizzle".to_string()),
+    }
+}
+
+/// One swizzle does what the two do one after the other.
+fn keeps_both(case: &Case, answer: &Answer) -> Result<(), String> {
+    let (a, b): (Swizzle, Swizzle) = (case.get("a"), case.get("b"));
+    let r = answered(answer)?;
+    let bad = (0..1 << 14).find(|x| r.apply(*x) != a.apply(b.apply(*x)));
+    bad.map_or(Ok(()), |x| Err(format!("{x} goes elsewhere")))
+}
+
+/// The bits under `y` are XORed onto those under `z`, in order.
+fn keeps_masks(case: &Case, answer: &Answer) -> Result<(), String> {
+    let (r, y, z) = (answered(answer)?, case.int("y"), case.int("z"));
+    if (r.y_mask(), r.z_mask()) == (y, z) {
+        Ok(())
+    } else {
+        Err(format!("{r} has other fields"))
+    }
 }
