@@ -1,5 +1,7 @@
 //! Names the kernel language already has, and names a device item cannot take.
 
+use tiki_kernel::ops::{self, Receiver};
+
 /// Types, functions and constants of the prelude: a path that starts with one needs no tokens.
 const PRELUDE: &[&str] = &[
     // Types and their marks.
@@ -65,62 +67,23 @@ const PRELUDE: &[&str] = &[
 
 /// Whether a path that starts so is the language's own.
 pub(super) fn is_known(first: &str) -> bool {
-    PRELUDE.contains(&first) || FUNCTIONS.contains(&first)
+    PRELUDE.contains(&first)
+        || FUNCTIONS.contains(&first)
+        || ops::find(Receiver::Free, first).is_some()
 }
 
-/// Free functions of the prelude.
-pub(crate) const FUNCTIONS: &[&str] = &[
-    "abs",
-    "ballot",
-    "block_idx",
-    "ceil",
+/// Free functions of the prelude that the table of operations does not have yet: roles, clusters and
+/// asynchronous copies.
+const FUNCTIONS: &[&str] = &[
     "cluster_rank",
     "cluster_sync",
-    "cos",
     "dependent_launch",
     "dependent_wait",
-    "div_fast",
     "elect_one",
-    "exp",
-    "exp2",
-    "exp_fast",
-    "fence",
     "fence_async",
-    "floor",
-    "fma",
-    "grid_dim",
-    "lane_idx",
-    "log",
-    "log2",
-    "max",
-    "max_nan",
-    "min",
-    "min_nan",
-    "peer",
-    "propagate_nan",
-    "recip",
-    "round",
-    "rsqrt",
-    "select",
     "set_registers",
-    "shuffle",
-    "shuffle_down",
-    "shuffle_up",
-    "shuffle_xor",
-    "sin",
-    "sqrt",
-    "sync_block",
-    "sync_warp",
-    "tanh",
-    "tanh_fast",
-    "thread_idx",
-    "trunc",
-    "vote_all",
-    "vote_any",
-    "warp_idx",
     "warpgroup_idx",
     "warpgroup_wait",
-    "workspace",
 ];
 
 /// Names that are macros of the standard library, derives, built-in attributes or macros of our own
@@ -237,7 +200,9 @@ mod tests {
 
     #[test]
     fn no_name_is_both_known_and_taken() {
-        for name in PRELUDE.iter().chain(FUNCTIONS) {
+        let rows = ops::ROWS.iter().filter(|r| r.receiver == Receiver::Free);
+        let rows: Vec<&str> = rows.map(|r| r.name).collect();
+        for name in PRELUDE.iter().chain(FUNCTIONS).chain(&rows) {
             assert!(!is_taken(name), "{name}");
         }
     }

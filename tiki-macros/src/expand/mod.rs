@@ -24,6 +24,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote};
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex};
 use tiki_kernel::ast::Program;
 use tiki_kernel::compile::{Output, compile};
 use tiki_kernel::diag::codes::INTERNAL;
@@ -250,9 +251,15 @@ fn guarded(
         });
         (outputs, sink.take())
     };
-    // The message carries the panic's text; the hook would print it a second time, without a place.
+    // The message carries the panic's text and place; the hook would print them a second time.
+    let place = Arc::new(Mutex::new(String::new()));
+    let seen = Arc::clone(&place);
     let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| {}));
+    std::panic::set_hook(Box::new(move |info| {
+        if let (Some(location), Ok(mut seen)) = (info.location(), seen.lock()) {
+            *seen = format!("{}:{}", location.file(), location.line());
+        }
+    }));
     let result = catch_unwind(AssertUnwindSafe(run));
     std::panic::set_hook(hook);
     result.unwrap_or_else(|panic| {
@@ -261,12 +268,15 @@ fn guarded(
             .cloned()
             .or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned()))
             .unwrap_or_default();
+        let place = place.lock().map(|p| p.clone()).unwrap_or_default();
         let diag = Diag::error(
             INTERNAL,
             whole,
             format!("the compiler of Tiki failed: {text}"),
         )
-        .note("this is a defect of Tiki, not of the kernel")
+        .note(format!(
+            "this is a defect of Tiki, not of the kernel; it lies at {place}"
+        ))
         .help("please report it, with the kernel and this text");
         (Vec::new(), vec![diag])
     })
