@@ -515,7 +515,7 @@ impl<'a> Check<'a> {
     }
 }
 
-fn number_type(val: &Val<'_>) -> Option<Num> {
+pub(crate) fn number_type(val: &Val<'_>) -> Option<Num> {
     match val {
         Val::Int(_, n) | Val::Float(_, n) => Some(*n),
         Val::Scalar(s) => Some(s.num),

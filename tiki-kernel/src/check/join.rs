@@ -4,6 +4,7 @@
 //! before a run-time branch or loop, every name its body may assign is moved into a variable of the
 //! typed program. What a run-time branch gives is selected, or goes through a variable.
 
+use super::arith::number_type;
 use super::value::{Cell, Home, Num, PlaceRef, Reg, Scalar, Val};
 use super::{Check, Push};
 use crate::ast::{Block, Expr, ExprKind, Span, Stmt as AstStmt};
@@ -165,7 +166,8 @@ impl<'a> Check<'a> {
             return;
         }
         let binding = &self.bindings[place.binding];
-        if !binding.mutable {
+        // `let x;` takes its one value later.
+        if !binding.mutable && !matches!(binding.val, Val::Unit) {
             let (name, at) = (binding.name.clone(), binding.span);
             self.error(
                 codes::MUTABILITY,
@@ -224,6 +226,16 @@ impl<'a> Check<'a> {
 
     /// A `let mut` keeps its type and layout.
     fn check_same_type(&mut self, old: &Val<'a>, new: &Val<'a>, name: &str, span: Span) {
+        if let (Some(a), Some(b)) = (number_type(old), number_type(new))
+            && self.unify(a, b).is_none()
+        {
+            self.error(
+                codes::MUTABILITY,
+                span,
+                format!("`{name}` is {}; assigned is {}", old.kind(), new.kind()),
+            )
+            .push(self);
+        }
         if let (Val::Register(a), Val::Register(b)) = (old, new)
             && (a.dtype != b.dtype || a.shape != b.shape || a.dist != b.dist)
         {
