@@ -29,11 +29,12 @@ fn warps(x: &Global<f32, 1>, out: &mut Global<f32, 1>) {
     let i = thread_idx();
     let v = x.get([i]);
     let a = shuffle(v, 0) + shuffle_up(v, 1) + shuffle_down(v, 1) + shuffle_xor(v, 16);
-    let all = vote_all(v > 0.0) && vote_any(v > 1.0);
+    let all = vote_all(v > 0.0);
+    let any = vote_any(v > 1.0);
     let mask = ballot(v > 0.5) | match_any(v) | active_mask();
     let n = redux_add(mask) + redux_min(mask) + redux_max(mask) + redux_and(mask) + redux_or(mask) + redux_xor(mask);
     sync_warp();
-    if all && lane_idx() == 0 && warp_idx() < grid_dim().x {
+    if all && any && lane_idx() == 0 && warp_idx() < grid_dim().x {
         out.set([i], a + n as f32);
     }
 }
