@@ -78,8 +78,9 @@ impl Pass<'_> {
             if all != 1 && !again && !matches!(op, Op::Splat(_)) {
                 continue;
             }
-            let last = sites.last().copied().unwrap_or(i);
-            let quiet = stmts[i + 1..last].iter().all(|s| quiet(&s.kind));
+            let quiet = sites
+                .last()
+                .is_none_or(|&last| stmts[i + 1..last].iter().all(|s| quiet(&s.kind)));
             let dying: u32 = leaves
                 .iter()
                 .filter(|l| {
