@@ -19,7 +19,6 @@ fn both_refuse() {
 const BY_RUSTC_ALONE: &[&str] = &[
     "array_of_two_types",
     "deref_of_a_number",
-    "redux_of_a_float",
     "return_of_a_value",
 ];
 

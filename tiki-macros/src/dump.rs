@@ -1,4 +1,5 @@
-//! `TIKI_DUMP=ast,ir,plan,budget,ptx` writes the stages' texts as files.
+//! `TIKI_DUMP=ast,ir,schedule,lower,ptx` writes the stages' texts as files; `time` the door's clock, `all`
+//! everything.
 //!
 //! The compiler hands each stage's text to a callback; only this file touches the disk. The folder is
 //! `TIKI_DUMP_DIR`, or `target/tiki` under the crate's manifest. A kernel's expansion reads both

@@ -25,6 +25,7 @@ use quote::{format_ident, quote};
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 use tiki_kernel::ast::Program;
 use tiki_kernel::compile::{Output, compile};
 use tiki_kernel::diag::codes::INTERNAL;
@@ -194,6 +195,7 @@ pub(crate) fn compile_all(
     calls: &bundle::Calls,
     shown: Option<(Span, Span)>,
 ) -> Compiled {
+    let begun = Instant::now();
     let mut reader = Reader::new();
     let whole = reader.at(source.name().span());
     reader.renames = bundle.names_for(&calls.roots);
@@ -218,11 +220,19 @@ pub(crate) fn compile_all(
         places: reader.places().clone(),
     };
     let mut dumper = Dumper::from_env(&source.name().to_string());
+    let read = begun.elapsed();
     let (outputs, mut diags) = if reader.sink.has_errors() {
         (Vec::new(), Vec::new())
     } else {
         guarded(whole, &program, &mut dumper)
     };
+    let (instances, whole) = (outputs.len(), begun.elapsed());
+    let times = format!(
+        "reading {} us, compiling {} us, {instances} instances\n",
+        read.as_micros(),
+        (whole - read).as_micros()
+    );
+    dumper.write("time", "", &times);
     diags.splice(0..0, reader.sink.take());
     let failed = diags.iter().any(|d| d.severity == Severity::Error);
     let mut messages = report::items(&reader, &foreign, &diags);

@@ -119,3 +119,6 @@ impl Reader {
         at
     }
 }
+
+#[cfg(test)]
+mod tests;
