@@ -138,6 +138,7 @@
 //! | `make_identity_layout`, `E<1,0>` | [`Coordinates::identity`], `1@0@1` | overhang that leaves a coordinate's range is an error |
 //! | `L(c)`, `crd2idx`, `idx2crd`, `crd2crd` | [`Layout::at`], [`Layout::at_coord`], [`coord`] | checked; a negative index is the mirror image |
 //! | `L(_, 3)`, `slice_and_offset`, `dice` | [`Layout::slice`], [`Layout::dice`] | always with the offset |
+//! | `lex_less`, `colex_less`, `elem_less`, `round_up`, coordinate iterators | [`Tuple::cmp_lex`], [`Tuple::cmp_colex`], [`Tuple::elem_less`], [`Tuple::round_up`], [`Tuple::coordinates`] | profiles must agree |
 //! | `size`, `cosize`, `rank`, `depth` | the same | a swizzled layout's [`cosize`](Composed::cosize) is its exact reach |
 //! | `coalesce`, `filter`, `filter_zeros` | the same, and `_like` for a profile | |
 //! | `composition` | [`Layout::compose`], [`Layout::compose_by`] for tilers | exact or refused; accepts more and never wrongly; stride 0 for extents of 1 |
@@ -166,6 +167,7 @@ mod algebra;
 mod arithmetic;
 pub mod atoms;
 pub mod banks;
+mod compare;
 mod composed;
 pub mod coord;
 mod coordinates;

@@ -349,3 +349,30 @@ fn inverses_invert() {
         Ok(())
     });
 }
+
+/// Invariant: coordinates come in the order of their indices, which is the colexicographic one, each inside its shape.
+/// Witness: the shape and the coordinate.
+#[test]
+fn coordinates_are_counted_in_order() {
+    holds(|u| {
+        let shape = random::shape(u, 100)?;
+        let all: Vec<Tuple> = shape.coordinates().unwrap().collect();
+        assert_eq!(all.len() as i64, shape.product().unwrap(), "{shape}");
+        for (index, coord) in (0..).zip(&all) {
+            assert_eq!(
+                coord_to_index(coord, &shape),
+                Ok(index),
+                "{coord} of {shape}"
+            );
+            assert_eq!(coord.elem_less(&shape), Ok(true), "{coord} of {shape}");
+        }
+        for pair in all.windows(2) {
+            assert_eq!(
+                pair[0].cmp_colex(&pair[1]),
+                Ok(std::cmp::Ordering::Less),
+                "{shape}"
+            );
+        }
+        Ok(())
+    });
+}
