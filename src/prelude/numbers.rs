@@ -4,7 +4,7 @@ use super::threads::functions;
 use super::{Float, Number, device_only};
 
 functions! {
-    /// 2 to the power x: the hardware's `ex2`, at most 2 units in the last place; subnormal results kept.
+    /// 2 to the power x: the hardware's `ex2`, relative error 2^-21.9; subnormal results kept.
     fn exp2(x: f32) -> f32;
     /// e to the power x, at most 2 units in the last place over the whole range.
     fn exp(x: f32) -> f32;

@@ -113,7 +113,7 @@ ops! {
     Free redux_or = Rule::Redux(AtomOp::Or, Takes::U32), "fn(value: u32) -> u32", "Or over the lanes.";
     Free redux_xor = Rule::Redux(AtomOp::Xor, Takes::U32), "fn(value: u32) -> u32", "Exclusive or over the lanes.";
 
-    Free exp2 = Rule::Unary(Unary::Exp2, Takes::F32), "fn(x: f32) -> f32", "2 to the power x: the hardware's ex2, at most 2 units in the last place; subnormal results kept.";
+    Free exp2 = Rule::Unary(Unary::Exp2, Takes::F32), "fn(x: f32) -> f32", "2 to the power x: the hardware's ex2, relative error 2^-21.9; subnormal results kept.";
     Free exp = Rule::Unary(Unary::Exp, Takes::F32), "fn(x: f32) -> f32", "e to the power x, at most 2 units in the last place over the whole range.";
     Free exp_fast = Rule::Unary(Unary::ExpFast, Takes::F32), "fn(x: f32) -> f32", "exp2(x * log2(e)) with one rounding of the product: relative error grows with |x|, 2 + |x| units in the last place; subnormals flushed to zero.";
     Free log2 = Rule::Unary(Unary::Log2, Takes::F32), "fn(x: f32) -> f32", "Binary logarithm: the hardware's lg2, absolute error 2^-22.6 for x in [0.5, 2], else 1 unit in the last place.";
