@@ -314,3 +314,63 @@ fn what_cannot_be_followed_is_listed_and_can_be_denied() {
     k.deny.push(Deny::Unproven);
     assert_eq!(codes(k).0.first(), Some(&"TK604"));
 }
+
+/// A tile copied in, waited for or not, met or not, and read by others.
+fn copied(wait: bool, barrier: bool) -> Kernel {
+    let mut b = Builder::new("copied", Target::default_target(), 64);
+    let x = b.tensor("x", DType::F32, 1, false);
+    let s = b.shared("s", DType::F32, 256);
+    let zero = b.int(DType::U32, 0);
+    let dist = linear(1, 64, 4, 256);
+    let digits = |n| {
+        vec![vec![Digit {
+            extent: n,
+            stride: 1,
+        }]]
+    };
+    let into = SharedView {
+        alloc: s,
+        axes: digits(256),
+        swizzle: None,
+        offset: 0,
+        dynamic: vec![],
+    };
+    b.push(StmtKind::Async(Async::CopyTile {
+        view: GlobalView {
+            param: x,
+            fixed: vec![],
+            axes: vec![axis(0, 256, zero, true)],
+        },
+        into: into.clone(),
+        dist,
+        vector: 4,
+        cache: Cache::Default,
+    }));
+    b.push(StmtKind::Async(Async::CommitCopies));
+    if wait {
+        b.push(StmtKind::Async(Async::WaitCopies(0)));
+    }
+    if barrier {
+        b.push(StmtKind::Barrier(Barrier::Block));
+    }
+    let dist = linear(1, 64, 1, 256);
+    b.tile(
+        DType::F32,
+        &[256],
+        &dist,
+        Op::LoadShared {
+            view: into,
+            vector: 0,
+        },
+    );
+    b.finish()
+}
+
+#[test]
+fn a_copy_is_done_after_its_wait_and_seen_after_the_barrier() {
+    assert_eq!(codes(copied(false, true)).0, ["TK601"]);
+    assert_eq!(codes(copied(true, false)).0, ["TK601"]);
+    let (found, report) = codes(copied(true, true));
+    assert!(found.is_empty(), "{found:?}");
+    assert_eq!(unproven(&report), 0);
+}

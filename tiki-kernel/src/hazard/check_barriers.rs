@@ -7,6 +7,7 @@
 use super::evaluate::Evaluator;
 use crate::ast::Span;
 use crate::diag::{Code, Diag, Sink, codes};
+use crate::ir::asynchronous::Async;
 use crate::ir::reduction::Steps;
 use crate::ir::{Barrier, Block, Kernel, Op, StmtKind, Uniform, Value};
 
@@ -97,6 +98,13 @@ impl<'a> Walk<'a, '_> {
                     } else {
                         self.lanes(now, stmt.span, "a named barrier");
                     }
+                }
+                StmtKind::Async(Async::Mma(_) | Async::SetRegisters { .. }) => {
+                    self.lanes(
+                        now,
+                        stmt.span,
+                        "a tensor-core product or a change of registers",
+                    );
                 }
                 StmtKind::Barrier(Barrier::Warp) => {
                     self.lanes(now, stmt.span, "the warp's barrier")

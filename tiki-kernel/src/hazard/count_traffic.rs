@@ -7,8 +7,11 @@
 use crate::artifact::ParamKind;
 use crate::ast::Span;
 use crate::diag::{Diag, Sink, codes};
+use crate::ir::asynchronous::Async;
 use crate::ir::visit::each;
-use crate::ir::{Access, Deny, GlobalView, Kernel, Op, SharedView, StmtKind, TensorType, Value};
+use crate::ir::{
+    Access, Deny, Edge, GlobalView, Kernel, Op, SharedView, StmtKind, TensorType, Value,
+};
 use crate::report::Report;
 use crate::schedule::narrow_global::contiguous_axis;
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,30 +32,55 @@ pub struct Cost {
 
 /// Counts every access.
 pub fn run(kernel: &Kernel, sink: &mut Sink, report: &mut Report) {
+    let tensor = |v: &Value| kernel.values[v.0 as usize].ty.tensor();
     each(&kernel.body, &mut |stmt| match &stmt.kind {
+        StmtKind::Async(Async::CopyTile {
+            view,
+            into,
+            dist,
+            vector,
+            cache,
+        }) => {
+            let t = TensorType {
+                dtype: kernel.shared[into.alloc].dtype,
+                shape: into.shape(),
+                dist: dist.clone(),
+            };
+            let access = Access {
+                vector: *vector,
+                edge: Edge::Whole,
+                cache: *cache,
+            };
+            shared(kernel, into, &t, *vector, "store", stmt.span, sink, report);
+            global(kernel, view, &t, &access, "load", stmt.span, sink, report);
+        }
         StmtKind::Let(v, Op::LoadShared { view, vector }) => {
-            shared(kernel, view, *v, *vector, "load", stmt.span, sink, report);
+            if let Some(t) = tensor(v) {
+                shared(kernel, view, t, *vector, "load", stmt.span, sink, report);
+            }
         }
         StmtKind::StoreShared {
             view,
             value,
             vector,
         } => {
-            shared(
-                kernel, view, *value, *vector, "store", stmt.span, sink, report,
-            );
+            if let Some(t) = tensor(value) {
+                shared(kernel, view, t, *vector, "store", stmt.span, sink, report);
+            }
         }
         StmtKind::Let(v, Op::Load { view, access, .. }) => {
-            global(kernel, view, *v, access, "load", stmt.span, sink, report);
+            if let Some(t) = tensor(v) {
+                global(kernel, view, t, access, "load", stmt.span, sink, report);
+            }
         }
         StmtKind::Store {
             view,
             value,
             access,
         } => {
-            global(
-                kernel, view, *value, access, "store", stmt.span, sink, report,
-            );
+            if let Some(t) = tensor(value) {
+                global(kernel, view, t, access, "store", stmt.span, sink, report);
+            }
         }
         _ => {}
     });
@@ -115,16 +143,13 @@ fn worst(t: &TensorType, n: usize, cost: impl Fn(&[Option<usize>], usize) -> Cos
 fn shared(
     kernel: &Kernel,
     view: &SharedView,
-    value: Value,
+    t: &TensorType,
     vector: u32,
     verb: &str,
     span: Span,
     sink: &mut Sink,
     report: &mut Report,
 ) {
-    let Some(t) = kernel.values[value.0 as usize].ty.tensor() else {
-        return;
-    };
     let bytes = i64::from(t.dtype.bytes());
     let rank = t.shape.len();
     let writes = verb == "store";
@@ -173,16 +198,13 @@ fn shared(
 fn global(
     kernel: &Kernel,
     view: &GlobalView,
-    value: Value,
+    t: &TensorType,
     access: &Access,
     verb: &str,
     span: Span,
     sink: &mut Sink,
     report: &mut Report,
 ) {
-    let Some(t) = kernel.values[value.0 as usize].ty.tensor() else {
-        return;
-    };
     let bytes = i64::from(t.dtype.bytes());
     let rank = t.shape.len();
     let along = contiguous_axis(kernel, view);

@@ -5,6 +5,11 @@
 //! threads at one element are a race. Loops are walked twice, so that the end of one round meets the
 //! start of the next.
 //!
+//! A copy that a thread has started (`CopyTile`) writes until the thread has waited for its group; until
+//! then no barrier ends it, and even the thread itself must not look. Products of warps read their
+//! operands as if every thread read every element. What the accelerator and warpgroups do in flight is
+//! held against reads of what nobody writes only; the rest of it is listed as unproven.
+//!
 //! Run-time offsets that both accesses share cancel; where they differ, or a condition cannot be
 //! followed, the answer is unproven.
 
@@ -12,7 +17,10 @@ use super::Unproven;
 use super::evaluate::{Evaluator, Symbol};
 use crate::ast::Span;
 use crate::diag::{Diag, Sink, codes};
-use crate::ir::{Barrier, Block, Kernel, Op, Place, SharedView, StmtKind, Uniform, Value, Var};
+use crate::ir::asynchronous::{Async, MmaKind, Operand, TensorCopyKind};
+use crate::ir::{
+    Barrier, Block, Dist, Kernel, Op, Place, SharedView, StmtKind, Uniform, Value, Var,
+};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Tracks all shared memory.
@@ -25,6 +33,7 @@ pub fn run(kernel: &Kernel, sink: &mut Sink, unproven: &mut Unproven) {
         eval: Evaluator::new(kernel),
         pending: Vec::new(),
         written: vec![Written::default(); kernel.shared.len()],
+        groups: 0,
     };
     let all = Active {
         threads: vec![true; threads],
@@ -65,6 +74,8 @@ struct Access {
     warp_met: bool,
     /// Some threads have met since, at a named barrier.
     some_met: bool,
+    /// A copy under way: the thread's how-manieth group it belongs to.
+    group: Option<u32>,
 }
 
 /// What is written of an allocation.
@@ -83,6 +94,8 @@ struct Walk<'a, 'b> {
     eval: Evaluator<'a>,
     pending: Vec<Access>,
     written: Vec<Written>,
+    /// Groups of copies that the threads have closed.
+    groups: u32,
 }
 
 impl<'a> Walk<'a, '_> {
@@ -132,7 +145,8 @@ impl<'a> Walk<'a, '_> {
                 self.meet(a, here);
             }
             StmtKind::Set(var, _) => self.eval.assign(*var),
-            StmtKind::Barrier(Barrier::Block) => self.pending.clear(),
+            StmtKind::Barrier(Barrier::Block) => self.pending.retain(|a| a.group.is_some()),
+            StmtKind::Async(a) => self.asynchronous(a, span, here),
             StmtKind::Barrier(Barrier::Warp) => {
                 self.pending.iter_mut().for_each(|a| a.warp_met = true)
             }
@@ -140,7 +154,7 @@ impl<'a> Walk<'a, '_> {
                 threads, arrive, ..
             }) => {
                 if *threads == self.kernel.threads && !arrive {
-                    self.pending.clear();
+                    self.pending.retain(|a| a.group.is_some());
                 } else {
                     self.pending.iter_mut().for_each(|a| a.some_met = true);
                 }
@@ -247,6 +261,76 @@ impl<'a> Walk<'a, '_> {
         }
     }
 
+    fn asynchronous(&mut self, a: &'a Async, span: Span, here: &Active) {
+        match a {
+            Async::CopyTile { into, dist, .. } => {
+                let mut copy = self.dealt(into, &into.shape(), dist, Kind::Write, span, here);
+                copy.group = Some(self.groups);
+                self.meet(copy, here);
+            }
+            Async::CommitCopies => self.groups += 1,
+            Async::WaitCopies(newest) => {
+                let done = self.groups.saturating_sub(*newest);
+                for p in &mut self.pending {
+                    if p.group.is_some_and(|g| g < done) {
+                        p.group = None;
+                    }
+                }
+            }
+            Async::Mma(m) => {
+                let left = match &m.a {
+                    Operand::Shared(view) => Some(view),
+                    Operand::Register(_) => None,
+                };
+                for view in left.into_iter().chain([&m.b]) {
+                    let read = self.everything(view, Kind::Read, span, here);
+                    if m.kind == MmaKind::Warp {
+                        self.meet(read, here);
+                    } else {
+                        let name = self.kernel.shared[view.alloc].name.clone();
+                        self.define(&read, &name);
+                        self.unproven.add(span, format!("whether the stage of `{name}` that this product reads is held until it is done"));
+                    }
+                }
+            }
+            Async::TensorCopy(t) => {
+                let kind = if t.kind == TensorCopyKind::Load {
+                    Kind::Write
+                } else {
+                    Kind::Read
+                };
+                let access = self.everything(&t.shared, kind, span, here);
+                let name = self.kernel.shared[t.shared.alloc].name.clone();
+                self.define(&access, &name);
+                self.unproven.add(
+                    span,
+                    format!(
+                        "whether others use the stage of `{name}` while this copy is under way"
+                    ),
+                );
+            }
+            _ => {}
+        }
+    }
+
+    /// An access to all of a view: by the first and the last thread, which stand for all.
+    fn everything(&mut self, view: &SharedView, kind: Kind, span: Span, here: &Active) -> Access {
+        let shape = view.shape();
+        let count: u32 = shape.iter().product();
+        let ends = [0, self.kernel.threads - 1];
+        let mut cells = Vec::with_capacity(2 * count as usize);
+        for i in 0..count {
+            let mut rest = i;
+            let mut at = vec![0; shape.len()];
+            for (c, n) in at.iter_mut().zip(&shape).rev() {
+                (*c, rest) = (rest % n, rest / n);
+            }
+            let linear = view.linear(&at);
+            cells.extend(ends.map(|t| (t, linear)));
+        }
+        self.placed(view, cells, kind, span, here)
+    }
+
     /// A tile's access, by thread and value.
     fn tile(
         &mut self,
@@ -256,21 +340,32 @@ impl<'a> Walk<'a, '_> {
         span: Span,
         here: &Active,
     ) -> Access {
-        let t = self.kernel.values[v.0 as usize].ty.tensor().cloned();
+        match self.kernel.values[v.0 as usize].ty.tensor() {
+            Some(t) => self.dealt(view, &t.shape, &t.dist, kind, span, here),
+            None => self.placed(view, Vec::new(), kind, span, here),
+        }
+    }
+
+    /// An access of each thread to its part.
+    fn dealt(
+        &mut self,
+        view: &SharedView,
+        shape: &[u32],
+        dist: &Dist,
+        kind: Kind,
+        span: Span,
+        here: &Active,
+    ) -> Access {
         let mut cells = Vec::new();
-        if let Some(t) = &t {
-            let rank = t.shape.len();
-            for thread in
-                (0..t.dist.thread_count() as usize).filter(|i| here.threads.get(*i) == Some(&true))
-            {
-                if kind == Kind::Write && !first_holder(&t.dist, thread as u32) {
-                    continue;
-                }
-                for value in 0..t.dist.len() {
-                    let at = t.dist.coordinate(thread, value, rank);
-                    if at.iter().zip(&t.shape).all(|(c, s)| c < s) {
-                        cells.push((thread as u32, view.linear(&at)));
-                    }
+        let active = |t: &usize| here.threads.get(*t) == Some(&true);
+        for thread in (0..dist.thread_count() as usize).filter(active) {
+            if kind == Kind::Write && !first_holder(dist, thread as u32) {
+                continue;
+            }
+            for value in 0..dist.len() {
+                let at = dist.coordinate(thread, value, shape.len());
+                if at.iter().zip(shape).all(|(c, s)| c < s) {
+                    cells.push((thread as u32, view.linear(&at)));
                 }
             }
         }
@@ -328,6 +423,7 @@ impl<'a> Walk<'a, '_> {
             exact: here.exact,
             warp_met: false,
             some_met: false,
+            group: None,
         }
     }
 
@@ -349,14 +445,22 @@ impl<'a> Walk<'a, '_> {
             match found {
                 Found::None => {}
                 Found::Threads(x, y) if old.exact && a.exact && !old.some_met => {
+                    let flies = old.group.is_some();
+                    let why = if flies {
+                        "while a copy into it may still be under way".to_string()
+                    } else {
+                        format!("with no barrier since other threads have it {}", verb(old.kind))
+                    };
                     let mut diag = Diag::error(
                         codes::RACE,
                         a.span,
-                        format!("`{name}` is {} here with no barrier since other threads have it {}", verb(a.kind), verb(old.kind)),
+                        format!("`{name}` is {} here {why}", verb(a.kind)),
                     )
                     .label(format!("thread {y} meets what thread {x} has {}", verb(old.kind)))
                     .also(old.span, format!("{} here", verb(old.kind)));
-                    if here.uniform {
+                    if flies {
+                        diag = diag.help("wait for the copy's group, then for the block, before it");
+                    } else if here.uniform {
                         diag = diag.help("sync_block(); before it");
                     }
                     self.sink.push(diag);
@@ -432,6 +536,8 @@ fn conflict(old: &Access, new: &Access) -> Found {
     if old.symbols != new.symbols || old.swizzle != new.swizzle {
         return Found::Unknown;
     }
+    // A copy under way meets even its own thread.
+    let flies = old.group.is_some();
     // With lanes in step, only threads of different warps can meet.
     let id = |t: u32| if old.warp_met { t / 32 } else { t };
     let mut first: HashMap<i64, (u32, u32)> = HashMap::new();
@@ -443,7 +549,7 @@ fn conflict(old: &Access, new: &Access) -> Found {
     }
     for (t, at) in b {
         if let Some((x, y)) = first.get(at) {
-            if id(*x) != id(*t) {
+            if flies || id(*x) != id(*t) {
                 return Found::Threads(*x, *t);
             }
             if id(*y) != id(*t) {
@@ -456,7 +562,7 @@ fn conflict(old: &Access, new: &Access) -> Found {
 
 /// Whether a thread is the first of those that hold the same elements: only these store.
 #[must_use]
-pub fn first_holder(dist: &crate::ir::Dist, thread: u32) -> bool {
+pub fn first_holder(dist: &Dist, thread: u32) -> bool {
     let mut stride = 1;
     for m in &dist.threads {
         if m.axis.is_none() && !(thread / stride).is_multiple_of(m.extent) {
