@@ -12,8 +12,10 @@
 //! An erroneous expression gives [`Val::Poison`], about which nothing more is said, and the evaluation
 //! goes on, so that one run reports several errors.
 
+mod access;
 mod arith;
 mod block;
+mod bounds;
 pub(crate) mod call;
 mod control;
 mod convert;
@@ -23,10 +25,12 @@ mod gemm;
 mod global;
 pub(crate) mod instances;
 mod join;
+mod layout;
 mod map;
 mod movement;
 mod options;
 mod pattern;
+mod pending;
 mod pipeline;
 mod reduce;
 mod register;
@@ -34,7 +38,9 @@ mod role;
 pub(crate) mod rules;
 mod scalar;
 mod scope;
+mod select;
 mod shared;
+mod shared_access;
 mod thread;
 pub(crate) mod value;
 

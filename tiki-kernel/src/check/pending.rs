@@ -1,0 +1,156 @@
+//! Products of a warpgroup: issued, chained, retired.
+//!
+//! The accumulator is in flight from its issue to a wait that covers its group.
+
+use super::Check;
+use super::call::Call;
+use super::value::{Home, PendingVal, Val};
+use crate::diag::codes;
+use crate::ir::{Async, MmaKind, StmtKind, Type};
+use crate::target::Feature;
+
+impl<'a> Check<'a> {
+    pub(crate) fn gemm_issue(&mut self, call: &Call<'a>) -> Val<'a> {
+        let Some(gemm) = Self::gemm(call) else {
+            return Val::Poison;
+        };
+        if !gemm.warpgroup {
+            let diag = self
+                .error(
+                    codes::TYPE,
+                    call.span,
+                    "`issue` is for a warpgroup's product",
+                )
+                .help("use `accumulate`, or make it by `Gemm::warpgroup`");
+            return self.refuse(diag);
+        }
+        let Some((a, b, [m, n, _])) = self.operands(&gemm, &call.arg(0), &call.arg(1), call) else {
+            return Val::Poison;
+        };
+        let Some(ty) = self.acc_type(&gemm, &[m, n], call.span) else {
+            return Val::Poison;
+        };
+        let Val::Register(r) = call.arg(2) else {
+            let diag = self.error(
+                codes::TYPE,
+                call.at(2),
+                format!(
+                    "the accumulator is a register tensor, not {}",
+                    call.arg(2).kind()
+                ),
+            );
+            return self.refuse(diag);
+        };
+        if r.dtype != ty.dtype || r.shape != ty.shape || r.dist.clone().merged() != ty.dist {
+            let diag = self
+                .error(
+                    codes::LAYOUT,
+                    call.at(2),
+                    "the accumulator is not of this product",
+                )
+                .note(format!("it is {} {:?} {}", r.dtype, r.shape, r.dist))
+                .note(format!(
+                    "the product gives {} {:?} {}",
+                    ty.dtype, ty.shape, ty.dist
+                ));
+            return self.refuse(diag);
+        }
+        let (acc, zero) = match r.home {
+            Home::Zeros => (self.var(Type::Tensor(ty), "accumulator", call.span), true),
+            Home::Var(var) => (var, false),
+            Home::None => {
+                let var = self.var(Type::Tensor(ty), "accumulator", call.span);
+                self.push(StmtKind::Set(var, r.value), call.span);
+                (var, false)
+            }
+        };
+        self.mma(&gemm, acc, a, b, MmaKind::Warpgroup { zero }, call.span);
+        self.issued += 1;
+        Val::Pending(PendingVal {
+            gemm,
+            acc,
+            shape: r.shape,
+            ticket: self.issued,
+        })
+    }
+
+    pub(crate) fn pending_issue(&mut self, call: &Call<'a>) -> Val<'a> {
+        let Val::Pending(mut p) = call.recv.clone() else {
+            return Val::Poison;
+        };
+        let Some((a, b, [m, n, _])) =
+            self.operands(&p.gemm.clone(), &call.arg(0), &call.arg(1), call)
+        else {
+            return Val::Poison;
+        };
+        if p.shape != [m, n] {
+            let diag = self.error(
+                codes::SHAPE,
+                call.span,
+                format!(
+                    "the accumulator is {} x {}, the product {m} x {n}",
+                    p.shape[0], p.shape[1]
+                ),
+            );
+            return self.refuse(diag);
+        }
+        self.mma(
+            &p.gemm.clone(),
+            p.acc,
+            a,
+            b,
+            MmaKind::Warpgroup { zero: false },
+            call.span,
+        );
+        self.issued += 1;
+        p.ticket = self.issued;
+        Val::Pending(p)
+    }
+
+    pub(crate) fn pending_retire(&mut self, call: &Call<'a>) -> Val<'a> {
+        let Val::Pending(p) = call.recv.clone() else {
+            return Val::Poison;
+        };
+        if p.ticket > self.retired {
+            let newer = self.issued - p.ticket;
+            let diag = self
+                .error(
+                    codes::IN_FLIGHT,
+                    call.span,
+                    "the accumulator is still in flight",
+                )
+                .note(format!(
+                    "{newer} {} issued after its last product, and no wait covers it",
+                    if newer == 1 {
+                        "group was"
+                    } else {
+                        "groups were"
+                    }
+                ))
+                .help(format!("call `warpgroup_wait({newer})` before"));
+            return self.refuse(diag);
+        }
+        let Some(ty) = self.acc_type(&p.gemm, &p.shape, call.span) else {
+            return Val::Poison;
+        };
+        self.accumulated(p.acc, ty, call.span)
+    }
+
+    pub(crate) fn warpgroup_wait(&mut self, call: &Call<'a>) -> Val<'a> {
+        if !self.need(Feature::Warpgroup, "`warpgroup_wait`", call.span) {
+            return Val::Poison;
+        }
+        let Some(n) = self.const_in(
+            &call.arg(0),
+            "the groups that may be pending",
+            0,
+            7,
+            call.at(0),
+        ) else {
+            return Val::Poison;
+        };
+        self.retired = self.retired.max(self.issued.saturating_sub(n as u64));
+        self.push(StmtKind::Async(Async::WaitProducts(n as u32)), call.span);
+        Val::Unit
+    }
+}
