@@ -1,7 +1,7 @@
 //! The operations, one law per file.
 
 pub(crate) mod coalesce;
-mod common;
+mod agree;
 mod complement;
 mod compose;
 mod divide;
