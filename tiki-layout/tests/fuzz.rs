@@ -318,7 +318,7 @@ fn of_the_rest(r: &mut Random, pool: &[Layout], say: &mut String) -> Result<()> 
             CopyMap::of_accumulator_part(&tiled, n).map(drop)
         }
         22 => {
-            let atom = CopyAtom::ldmatrix(4, r.one_in(2)).and_then(|atom| atom.of_width(n));
+            let atom = CopyAtom::load_matrices(4, r.one_in(2)).and_then(|atom| atom.of_width(n));
             let map = CopyMap::by_threads_and_values(&a, &b)?;
             TiledCopy::new(atom?, map)?.destination_tv().map(drop)
         }

@@ -104,23 +104,23 @@ impl CopyAtom {
     ///
     /// ```
     /// # use tiki_layout::atoms::CopyAtom;
-    /// let atom = CopyAtom::ldmatrix(4, false).unwrap().of_width(16).unwrap();
+    /// let atom = CopyAtom::load_matrices(4, false).unwrap().of_width(16).unwrap();
     /// assert_eq!(atom.source.to_string(), "(32,8):(8,1)");
     /// assert_eq!(atom.destination.to_string(), "(32,(2,4)):(2,(1,64))");
     /// ```
-    pub fn ldmatrix(count: i64, transposed: bool) -> Result<CopyAtom> {
+    pub fn load_matrices(count: i64, transposed: bool) -> Result<CopyAtom> {
         let (memory, registers) = (rows(count)?, registers(count, transposed)?);
         CopyAtom::warp(memory, registers.clone(), registers)
     }
 
     /// stmatrix: 1, 2 or 4 matrices of 8 rows of 16 bytes, registers to shared memory.
-    pub fn stmatrix(count: i64, transposed: bool) -> Result<CopyAtom> {
+    pub fn store_matrices(count: i64, transposed: bool) -> Result<CopyAtom> {
         let (memory, registers) = (rows(count)?, registers(count, transposed)?);
         CopyAtom::warp(registers.clone(), memory, registers)
     }
 
     /// ldmatrix of 1 or 2 16x16 matrices of 8-bit elements, transposed.
-    pub fn ldmatrix_bytes(count: i64) -> Result<CopyAtom> {
+    pub fn load_byte_matrices(count: i64) -> Result<CopyAtom> {
         let memory = match count {
             1 => parse("((2,2,4,2),128):((128,1024,256,0),1)")?,
             2 => parse("((2,2,4,2),128):((128,1024,256,2048),1)")?,
@@ -138,13 +138,14 @@ impl CopyAtom {
     }
 
     /// stmatrix of 1, 2 or 4 16x8 matrices of 8-bit elements, transposed.
-    pub fn stmatrix_bytes(count: i64) -> Result<CopyAtom> {
+    pub fn store_byte_matrices(count: i64) -> Result<CopyAtom> {
         let (memory, registers) = (rows(count)?, byte_registers(count)?);
         CopyAtom::warp(registers.clone(), memory, registers)
     }
 
-    /// movmatrix, in place: a thread's 32 bits stay its own.
-    pub fn movmatrix() -> Result<CopyAtom> {
+    /// movmatrix: both sides are 32 bits of each thread. As in CuTe, the transposition that it makes of the matrix is not in
+    /// these maps: they say which registers it reads and writes.
+    pub fn move_matrix() -> Result<CopyAtom> {
         let all = parse("(32,32):(32,1)")?;
         CopyAtom::warp(all.clone(), all.clone(), all)
     }

@@ -220,27 +220,27 @@ fn copy_atom(name: &str) -> Result<CopyAtom, Error> {
         return tensor_memory(name);
     }
     if name.contains("_DU8x16_x") {
-        return CopyAtom::ldmatrix(need(between("_DU8x16_x", "_"))?, false);
+        return CopyAtom::load_matrices(need(between("_DU8x16_x", "_"))?, false);
     }
     if let Some(count) = between("_U32x", "_") {
         return match (load, store) {
-            (true, _) => CopyAtom::ldmatrix(count, false),
-            (_, true) => CopyAtom::stmatrix(count, false),
-            _ => CopyAtom::movmatrix(),
+            (true, _) => CopyAtom::load_matrices(count, false),
+            (_, true) => CopyAtom::store_matrices(count, false),
+            _ => CopyAtom::move_matrix(),
         };
     }
     if let Some(elements) = between("_U16x", "_") {
         return if load {
-            CopyAtom::ldmatrix(elements / 2, true)
+            CopyAtom::load_matrices(elements / 2, true)
         } else {
-            CopyAtom::stmatrix(elements / 2, true)
+            CopyAtom::store_matrices(elements / 2, true)
         };
     }
     if let Some(elements) = between("_U8x", "_") {
         return if load {
-            CopyAtom::ldmatrix_bytes(elements / 8)
+            CopyAtom::load_byte_matrices(elements / 8)
         } else {
-            CopyAtom::stmatrix_bytes(elements / 4)
+            CopyAtom::store_byte_matrices(elements / 4)
         };
     }
     if let Some(distance) = name.strip_prefix("SM50_Shuffle_U32_2x2Trans_XOR") {
