@@ -111,13 +111,15 @@ impl SharedAccess {
     pub fn of_map(map: &impl IndexMap, element_bytes: i64, width: i64) -> Result<Self, BankError> {
         Self::plain(
             width,
-            byte_addresses(map, element_bytes)?.into_iter().map(Some),
+            byte_addresses(map, element_bytes, LANES)?
+                .into_iter()
+                .map(Some),
         )
     }
 
     /// A matrix access whose row `i` starts at element `map(i)`.
     pub fn matrices_of_map(map: &impl IndexMap, element_bytes: i64) -> Result<Self, BankError> {
-        Self::matrices(byte_addresses(map, element_bytes)?)
+        Self::matrices(byte_addresses(map, element_bytes, LANES)?)
     }
 
     fn checked(self) -> Result<Self, BankError> {
@@ -230,11 +232,16 @@ impl SharedAccess {
     }
 }
 
-/// Element offsets of a map as byte addresses.
+/// Element offsets of a map as byte addresses, if there are at most `limit`.
 pub(super) fn byte_addresses(
     map: &impl IndexMap,
     element_bytes: i64,
+    limit: usize,
 ) -> Result<Vec<i64>, BankError> {
+    let count = usize::try_from(map.count()?).unwrap_or(usize::MAX);
+    if count > limit {
+        return Err(BankError::Lanes { count });
+    }
     let offsets = map.all_offsets()?.into_iter().enumerate();
     offsets
         .map(|(lane, o)| {

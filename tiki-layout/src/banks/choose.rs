@@ -100,7 +100,8 @@ pub fn choose_swizzle(
             let high = Subspace::span((word_bits..63).map(|bit| 1 << bit));
             let units = Subspace::span(basis).meet(&high);
             let units = units.basis().iter().map(|v| v >> word_bits).collect();
-            *merged.entry(units).or_insert(0) += weight;
+            let sum: &mut u64 = merged.entry(units).or_insert(0);
+            *sum = sum.saturating_add(weight);
         }
     }
     let spaces = merged
@@ -152,8 +153,9 @@ pub fn choose_swizzle(
     let rows = Subspace::span((0..bank_bits).map(|bit| 1 << bit));
     let mut in_rows = demands.clone();
     in_rows.spaces.push((rows, 1));
-    let kernel = match in_rows.search(found.cost + 1) {
-        Ok(better) if better.cost == found.cost + 1 => {
+    let in_rows_cost = found.cost.saturating_add(1);
+    let kernel = match in_rows.search(in_rows_cost) {
+        Ok(better) if better.cost == in_rows_cost => {
             extend(&better.kernel, &in_rows.sum(), bank_bits, unit_bits)
         }
         _ => extend(&found.kernel, &demands.sum(), bank_bits, unit_bits),

@@ -11,7 +11,7 @@ pub enum BankError {
         /// The bytes asked for.
         bytes: i64,
     },
-    /// More lanes than a warp has, or rows that are not whole 8x8 matrices.
+    /// More lanes than a warp (or a tile's access) has, or rows that are not whole 8x8 matrices.
     Lanes {
         /// The number of lanes or rows.
         count: usize,
@@ -61,7 +61,7 @@ impl fmt::Display for BankError {
             BankError::Lanes { count } => {
                 write!(
                     f,
-                    "{count} lanes: a warp has 32, and matrices have 8 rows each"
+                    "{count} lanes: a warp has 32, a tile is accessed by 65536 at most, and matrices have 8 rows each"
                 )
             }
             BankError::Misaligned {

@@ -77,7 +77,9 @@ impl GlobalAccess {
     pub fn of_map(map: &impl IndexMap, element_bytes: i64, width: i64) -> Result<Self, BankError> {
         Self::new(
             width,
-            byte_addresses(map, element_bytes)?.into_iter().map(Some),
+            byte_addresses(map, element_bytes, LANES)?
+                .into_iter()
+                .map(Some),
         )
     }
 

@@ -23,7 +23,7 @@ use super::BankError;
 use crate::xor::{BitMatrix, Subspace};
 
 /// Most partial bases that are visited.
-pub(super) const LIMIT: u64 = 1 << 20;
+pub(super) const LIMIT: u64 = 1 << 16;
 
 /// Subspaces of units with the weights of the phases that have them.
 #[derive(Clone, Debug)]
@@ -172,17 +172,19 @@ impl Walk {
             let choices = BitMatrix::new(free);
             for choice in 0..1u64 << choices.columns().len() {
                 let vector = 1 << pivot | choices.apply(choice);
+                let sum = joined.iter().fold(0u64, |sum, (space, weight)| {
+                    let doubled = u64::from(space.contains(vector)) + 1;
+                    sum.saturating_add(weight.saturating_mul(doubled))
+                });
+                if self.best.as_ref().is_some_and(|(best, _)| sum >= *best) {
+                    self.visit()?;
+                    continue;
+                }
                 let mut next = joined.to_vec();
-                let mut sum = 0u64;
                 for (space, weight) in &mut next {
                     if !space.insert(vector) {
                         *weight = weight.saturating_mul(2);
                     }
-                    sum = sum.saturating_add(*weight);
-                }
-                if self.best.as_ref().is_some_and(|(best, _)| sum >= *best) {
-                    self.visit()?;
-                    continue;
                 }
                 basis.push(vector);
                 let stop = self.extend(basis, &next, sum)?;

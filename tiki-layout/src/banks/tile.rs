@@ -6,6 +6,9 @@ use crate::IndexMap;
 use crate::xor::Subspace;
 use std::collections::BTreeMap;
 
+/// Most lanes of all requests of one access: far more than fill shared memory.
+const MAX_LANES: usize = 1 << 16;
+
 /// How a kernel reads or writes a tile: any number of requests of one kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TileAccess {
@@ -19,12 +22,12 @@ pub struct TileAccess {
 impl TileAccess {
     /// Plain loads or stores of `width` bytes: index `i` is lane `i % 32` of request `i / 32`.
     pub fn plain(map: &impl IndexMap, element_bytes: i64, width: i64) -> Result<Self, BankError> {
-        Self::from_addresses(byte_addresses(map, element_bytes)?, width, false)
+        Self::from_addresses(byte_addresses(map, element_bytes, MAX_LANES)?, width, false)
     }
 
     /// `ldmatrix` or `stmatrix`: index `i` is row `i % 8` of matrix `i / 8`.
     pub fn matrices(map: &impl IndexMap, element_bytes: i64) -> Result<Self, BankError> {
-        Self::from_addresses(byte_addresses(map, element_bytes)?, 16, true)
+        Self::from_addresses(byte_addresses(map, element_bytes, MAX_LANES)?, 16, true)
     }
 
     /// The same from byte addresses in the unswizzled tile.
@@ -109,7 +112,8 @@ impl TileAccess {
                     phase,
                 });
             }
-            *found.entry(space.basis().to_vec()).or_insert(0) += self.weight;
+            let sum: &mut u64 = found.entry(space.basis().to_vec()).or_insert(0);
+            *sum = sum.saturating_add(self.weight);
         }
         Ok(found)
     }

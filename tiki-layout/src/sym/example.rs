@@ -9,7 +9,7 @@ use super::poly::{Atom, Poly};
 use super::{Facts, Predicate, Symbol};
 
 /// Most assignments that are tried.
-const MAX_TRIES: usize = 4096;
+const MAX_TRIES: usize = 1024;
 
 impl Facts {
     /// Values of all symbols at which the facts hold and the statement does not, if the search finds some.

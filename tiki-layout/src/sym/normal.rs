@@ -136,7 +136,7 @@ impl Facts {
         {
             return Ok(whole);
         }
-        whole.add(&Poly::atom(Atom::Floor(Box::new(rest), k)))
+        whole.add(&Poly::compound(Atom::Floor(Box::new(rest), k))?)
     }
 
     fn floor_term(&self, p: &Poly, q: &Poly, fuel: u8) -> Result<Poly, SymError> {
@@ -164,10 +164,10 @@ impl Facts {
         {
             return Ok(whole);
         }
-        whole.add(&Poly::atom(Atom::Quotient(
+        whole.add(&Poly::compound(Atom::Quotient(
             Box::new(rest),
             Box::new(q.clone()),
-        )))
+        ))?)
     }
 
     fn extremum(&self, a: Poly, b: Poly, smaller: bool, fuel: u8) -> Result<Poly, SymError> {
@@ -185,10 +185,10 @@ impl Facts {
         }
         let (a, b) = if a <= b { (a, b) } else { (b, a) };
         let (a, b) = (Box::new(a), Box::new(b));
-        Ok(Poly::atom(if smaller {
+        Poly::compound(if smaller {
             Atom::Min(a, b)
         } else {
             Atom::Max(a, b)
-        }))
+        })
     }
 }

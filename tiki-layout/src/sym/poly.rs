@@ -12,9 +12,12 @@ use std::collections::BTreeMap;
 use super::SymError;
 
 /// Most terms of a polynomial.
-pub(super) const MAX_TERMS: usize = 128;
+pub(super) const MAX_TERMS: usize = 64;
 /// Most factors of a monomial.
 pub(super) const MAX_FACTORS: usize = 6;
+
+/// Most atoms and terms within the operands of an atom, nested ones included: atoms are copied with every product.
+const MAX_NODES: usize = 120;
 
 /// A factor of a monomial.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,6 +50,35 @@ impl Poly {
             p.terms.insert(Vec::new(), k);
         }
         p
+    }
+
+    /// An atom that is made of other terms, unless they are too large.
+    pub fn compound(atom: Atom) -> Result<Poly, SymError> {
+        let nodes = match &atom {
+            Atom::Var(_) => 0,
+            Atom::Floor(p, _) => p.nodes(),
+            Atom::Quotient(a, b) | Atom::Min(a, b) | Atom::Max(a, b) => a.nodes() + b.nodes(),
+        };
+        if nodes > MAX_NODES {
+            return Err(SymError::TooLarge {
+                what: "parts",
+                limit: MAX_NODES,
+            });
+        }
+        Ok(Poly::atom(atom))
+    }
+
+    /// Terms and factors, nested ones included.
+    fn nodes(&self) -> usize {
+        let inside = |atom: &Atom| match atom {
+            Atom::Var(_) => 1,
+            Atom::Floor(p, _) => 1 + p.nodes(),
+            Atom::Quotient(a, b) | Atom::Min(a, b) | Atom::Max(a, b) => 1 + a.nodes() + b.nodes(),
+        };
+        self.terms
+            .keys()
+            .map(|m| 1 + m.iter().map(inside).sum::<usize>())
+            .sum()
     }
 
     pub fn atom(atom: Atom) -> Poly {

@@ -21,6 +21,8 @@ use super::{Answer, Expr, Facts, Interval, Predicate, SymError};
 const MAX_SPLITS: u8 = 4;
 /// Facts that take part in one elimination.
 const MAX_FACTS: usize = 80;
+/// Atoms that take part in one elimination.
+const MAX_ATOMS: usize = 40;
 /// Products of facts that take part in one elimination.
 const MAX_PRODUCTS: usize = 60;
 
@@ -178,7 +180,16 @@ impl Facts {
 
     /// Whether `p <= 0` at all admissible assignments. `false`: not shown.
     pub(super) fn proves(&self, p: &Poly, fuel: u8) -> bool {
-        self.proves_split(p, fuel, MAX_SPLITS)
+        // Proofs inside of normal forms do not split: a question would multiply its cases by theirs.
+        self.proves_split(
+            p,
+            fuel,
+            if fuel == super::normal::FUEL {
+                MAX_SPLITS
+            } else {
+                0
+            },
+        )
     }
 
     fn proves_split(&self, p: &Poly, fuel: u8, splits: u8) -> bool {
@@ -274,7 +285,7 @@ impl Facts {
                     }
                 }
             }
-            if facts.len() > MAX_FACTS {
+            if facts.len() > MAX_FACTS || atoms.len() > MAX_ATOMS {
                 return None;
             }
         }
@@ -419,10 +430,10 @@ fn substitute(p: &Poly, from: &Atom, to: &Poly) -> Result<Poly, SymError> {
             let factor = match atom {
                 atom if atom == from => to.clone(),
                 Atom::Var(v) => Poly::var(*v),
-                Atom::Floor(p, k) => Poly::atom(Atom::Floor(inner(p)?, *k)),
-                Atom::Quotient(a, b) => Poly::atom(Atom::Quotient(inner(a)?, inner(b)?)),
-                Atom::Min(a, b) => Poly::atom(Atom::Min(inner(a)?, inner(b)?)),
-                Atom::Max(a, b) => Poly::atom(Atom::Max(inner(a)?, inner(b)?)),
+                Atom::Floor(p, k) => Poly::compound(Atom::Floor(inner(p)?, *k))?,
+                Atom::Quotient(a, b) => Poly::compound(Atom::Quotient(inner(a)?, inner(b)?))?,
+                Atom::Min(a, b) => Poly::compound(Atom::Min(inner(a)?, inner(b)?))?,
+                Atom::Max(a, b) => Poly::compound(Atom::Max(inner(a)?, inner(b)?))?,
             };
             product = product.mul(&factor)?;
         }

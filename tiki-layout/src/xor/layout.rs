@@ -93,7 +93,8 @@ impl XorLayout {
                 columns.push(vec![0; bits as usize]);
                 continue;
             }
-            let low = log2(stride).ok_or(Refusal::Stride { extent, stride })?;
+            let low = log2(stride).filter(|low| low + bits <= 62);
+            let low = low.ok_or(Refusal::Stride { extent, stride })?;
             let list: Vec<u64> = (0..bits).map(|bit| 1 << (low + bit)).collect();
             if let Some(column) = list.iter().find(|c| used & **c != 0) {
                 return Err(Refusal::Carry {

@@ -11,7 +11,7 @@ pub enum Refusal {
         /// The extent.
         extent: i64,
     },
-    /// A leaf's stride is not a power of two (or zero), so its multiples carry.
+    /// A leaf's stride is not a power of two (or zero), so its multiples carry; or they leave 62 bits.
     Stride {
         /// The leaf's extent.
         extent: i64,
@@ -80,7 +80,7 @@ impl fmt::Display for Refusal {
             Refusal::Stride { extent, stride } => {
                 write!(
                     f,
-                    "the stride of {extent}:{stride} is not a power of two, so its multiples carry"
+                    "the stride of {extent}:{stride} is not a power of two whose multiples fit 62 bits"
                 )
             }
             Refusal::Carry {
