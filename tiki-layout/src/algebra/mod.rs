@@ -1,7 +1,7 @@
 //! The operations, one law per file.
 
-pub(crate) mod coalesce;
 mod agree;
+pub(crate) mod coalesce;
 mod complement;
 mod compose;
 mod divide;
