@@ -63,7 +63,7 @@ pub fn run(kernel: &mut Kernel, report: &mut Report) {
         let steps = Steps::of(t, r.axis as usize);
         let barriers = u32::from(steps.needs_scratch()) + u32::from(r.barrier_before);
         let text = format!(
-            "{:?} along axis {}: {} lane steps, {} partial values through {} bytes of scratch, {barriers} barriers",
+            "{:?} along axis {}: {} lane steps, {} partial values through {} bytes of scratch; barriers: {barriers}",
             r.op,
             r.axis,
             steps.butterflies.len(),

@@ -1,6 +1,6 @@
 //! Common values: a pure instruction on the same operands as one in a dominating block gives the same.
 //!
-//! Cheap ones (comparisons, shifts, conversions, unpacking) are shared only within [`NEAR`]
+//! Cheap ones (comparisons, shifts, conversions, unpacking) are shared only within 48
 //! statements: farther apart, holding the result costs a register and saves one instruction.
 
 use super::flow::{Blocks, Defs, blocks};
