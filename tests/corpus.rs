@@ -38,5 +38,9 @@ fn each_refusal_is_of_both() {
             count += 1;
         }
     }
-    assert!(one_sided.is_empty() && count > 30, "{count} cases; {}", one_sided.join("\n"));
+    assert!(
+        one_sided.is_empty() && count > 30,
+        "{count} cases; {}",
+        one_sided.join("\n")
+    );
 }

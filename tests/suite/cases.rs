@@ -14,6 +14,13 @@ const WIDTHS: [usize; 6] = [1, 31, 129, 576, 1024, 4096];
 const ROWS: [usize; 3] = [1, 3, 37];
 const U: f64 = 1.0 / (1 << 24) as f64;
 
+/// Spread of RMSNorm: the root's bound and its rounding, two products on both sides.
+const NORM: f64 = 2.15 + 1.0 + 4.0;
+/// Of silu: exp (two units in the last place and its rounding), sum, quotient and two products.
+const GATE: f64 = 4.0 + 1.0 + 4.0 * 2.0;
+/// Of softmax: exp above and below, its sum, quotient, product.
+const SOFT: f64 = 2.0 * (4.0 + 1.0) + 3.0 * 2.0;
+
 /// All of them.
 pub fn all(device: &Device) -> Result<Vec<Outcome>> {
     let mut out = Vec::new();
@@ -129,15 +136,13 @@ fn poisoned<E: Real, const R: usize>(device: &Device, shape: [usize; R]) -> Resu
 fn push<E: Real>(
     out: &mut Vec<Outcome>,
     name: String,
-    approximate: Option<u64>,
+    spread: Option<f64>,
     result: &[E],
     verdict: std::result::Result<String, String>,
 ) {
-    let spread = approximate.unwrap_or(0);
     out.push(Outcome {
         name,
         bytes: bytes(result),
-        approximate: approximate.is_some(),
         spread,
         dtype: E::NAME,
         verdict,
@@ -237,7 +242,7 @@ fn norms<E: Kernels>(
     push(
         out,
         format!("rms_norm {} {rows} x {width}", E::NAME),
-        Some(2),
+        Some(NORM),
         &got,
         verdict,
     );
@@ -312,7 +317,7 @@ fn softmaxes<E: Kernels>(
     push(
         out,
         format!("{kind} {} {rows} x {width}", E::NAME),
-        Some(4),
+        Some(SOFT),
         &got,
         verdict,
     );
@@ -449,7 +454,7 @@ fn gates<E: Kernels>(device: &Device, n: usize, out: &mut Vec<Outcome>) -> Resul
     push(
         out,
         format!("silu_mul {} {n}", E::NAME),
-        Some(2),
+        Some(GATE),
         &got,
         verdict,
     );
@@ -482,7 +487,7 @@ fn special_rows<E: Kernels>(device: &Device, out: &mut Vec<Outcome>) -> Result<(
         push(
             out,
             format!("special rows, softmax {} causal {causal}", E::NAME),
-            Some(4),
+            Some(SOFT),
             &got,
             verdict,
         );
@@ -522,7 +527,7 @@ fn special_rows<E: Kernels>(device: &Device, out: &mut Vec<Outcome>) -> Result<(
     push(
         out,
         format!("special rows, rms_norm {}", E::NAME),
-        Some(2),
+        Some(NORM),
         &y.to_vec()?,
         verdict,
     );
