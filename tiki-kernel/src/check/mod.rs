@@ -257,6 +257,7 @@ impl<'a> Check<'a> {
             self.kernel.params[param].extents = (0..rank).map(known).collect();
         }
         self.kernel.body = std::mem::take(&mut self.block);
+        ir::uniform::run(&mut self.kernel);
         self.kernel
     }
 

@@ -27,6 +27,7 @@ pub mod dist;
 mod op;
 mod print;
 pub mod reduction;
+pub mod uniform;
 mod view;
 pub mod visit;
 

@@ -1,0 +1,199 @@
+//! How far each scalar is the same among threads.
+//!
+//! A least fixpoint: every value and variable starts as the same in the whole block and is raised until
+//! nothing changes.
+//!
+//! - An operation is as uniform as its operands; special registers say what they are.
+//! - A variable is as uniform as the worst value it is set to, and as the conditions around that
+//!   assignment: threads that did not come there keep the old value.
+//! - A loop that some threads may leave earlier (`break`, `continue`, `return` under a condition) is, for
+//!   all that it assigns, under that condition too.
+//! - An element of memory read at one address by all is the same for all (a program without races).
+
+use super::{
+    Block, Kernel, Op, Place, SharedView, Shuffle, Special, StmtKind, Type, Uniform, Value,
+};
+use super::{MemoryOrder, visit};
+
+/// Recomputes [`super::ValueInfo::uniform`] of every value.
+pub fn run(kernel: &mut Kernel) {
+    for info in &mut kernel.values {
+        info.uniform = Uniform::Block;
+    }
+    let body = std::mem::take(&mut kernel.body);
+    let mut find = Find {
+        vars: vec![Uniform::Block; kernel.vars.len()],
+        kernel,
+        changed: true,
+    };
+    while find.changed {
+        find.changed = false;
+        let mut escape = Uniform::Block;
+        find.block(&body, Uniform::Block, &mut escape);
+    }
+    kernel.body = body;
+}
+
+struct Find<'a> {
+    kernel: &'a mut Kernel,
+    vars: Vec<Uniform>,
+    changed: bool,
+}
+
+impl Find<'_> {
+    fn of(&self, v: Value) -> Uniform {
+        self.kernel.values[v.0 as usize].uniform
+    }
+
+    fn raise(&mut self, v: Value, to: Uniform) {
+        let own = &mut self.kernel.values[v.0 as usize].uniform;
+        if to > *own {
+            *own = to;
+            self.changed = true;
+        }
+    }
+
+    /// Walks a block under control as uniform as `here`; `escape` is raised by ways out of the loops around.
+    fn block(&mut self, block: &Block, here: Uniform, escape: &mut Uniform) {
+        for stmt in block {
+            let here = here.max(*escape);
+            match &stmt.kind {
+                StmtKind::Let(v, op) => {
+                    let uniform = self.op(*v, op);
+                    self.raise(*v, uniform);
+                }
+                StmtKind::Set(var, v) => {
+                    let to = self.of(*v).max(here);
+                    let own = &mut self.vars[var.0 as usize];
+                    if to > *own {
+                        *own = to;
+                        self.changed = true;
+                    }
+                }
+                StmtKind::If {
+                    cond,
+                    then,
+                    otherwise,
+                } => {
+                    let inner = here.max(self.of(*cond));
+                    self.block(then, inner, escape);
+                    self.block(otherwise, inner, escape);
+                }
+                StmtKind::For {
+                    index,
+                    lo,
+                    hi,
+                    body,
+                    ..
+                } => {
+                    let bounds = self.of(*lo).max(self.of(*hi));
+                    self.raise(*index, bounds);
+                    self.repeated(&[body], here.max(bounds), escape);
+                }
+                StmtKind::While { head, cond, body } => {
+                    let inner = here.max(self.of(*cond));
+                    self.repeated(&[head, body], inner, escape);
+                }
+                StmtKind::Break(_) | StmtKind::Continue(_) | StmtKind::Return => {
+                    *escape = (*escape).max(here);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn repeated(&mut self, bodies: &[&Block], here: Uniform, escape: &mut Uniform) {
+        // Twice: a way out late in the body is around what comes early in the next round.
+        let mut inner = Uniform::Block;
+        for _ in 0..2 {
+            for body in bodies {
+                self.block(body, here, &mut inner);
+            }
+        }
+        let leaves = bodies.iter().any(|b| returns(b));
+        if leaves {
+            *escape = (*escape).max(inner);
+        }
+    }
+
+    fn op(&self, v: Value, op: &Op) -> Uniform {
+        let operands = || {
+            visit::operands(op)
+                .iter()
+                .map(|v| self.of(*v))
+                .max()
+                .unwrap_or(Uniform::Block)
+        };
+        match op {
+            Op::Get(var) => match self.kernel.vars[var.0 as usize].ty {
+                Type::Scalar(_) => self.vars[var.0 as usize],
+                Type::Tensor(_) => Uniform::Thread,
+            },
+            Op::Special(s) => match s {
+                Special::Thread | Special::Lane | Special::ActiveMask => Uniform::Thread,
+                Special::Warp | Special::Warpgroup => Uniform::Warp,
+                Special::Block(_) | Special::Grid(_) => Uniform::Block,
+            },
+            Op::Shuffle {
+                mode: Shuffle::Index,
+                lane,
+                value,
+            } if self.of(*lane) < Uniform::Thread => {
+                self.of(*lane).max(self.of(*value).min(Uniform::Warp))
+            }
+            Op::Shuffle { .. } => operands(),
+            Op::Vote(_, p) => self.of(*p).min(Uniform::Warp),
+            Op::Redux(_, x) => self.of(*x).min(Uniform::Warp),
+            Op::Match(_) | Op::Elect | Op::Atom { .. } => Uniform::Thread,
+            Op::LoadElement { place, order } => match place {
+                Place::Shared(view) => self.shared(view),
+                Place::Global(_) if order.order == MemoryOrder::Weak => operands(),
+                Place::Global(_) => Uniform::Thread,
+            },
+            Op::Raw(tensor, _) => self.held(*tensor),
+            _ => match self.kernel.values[v.0 as usize].ty {
+                Type::Tensor(_) => Uniform::Thread,
+                Type::Scalar(_) => operands(),
+            },
+        }
+    }
+
+    fn shared(&self, view: &SharedView) -> Uniform {
+        view.dynamic
+            .iter()
+            .map(|(v, _)| self.of(*v))
+            .max()
+            .unwrap_or(Uniform::Block)
+    }
+
+    /// How far the threads hold the same elements of a register tensor that all threads agree on.
+    fn held(&self, tensor: Value) -> Uniform {
+        let Some(ty) = self.kernel.values[tensor.0 as usize].ty.tensor() else {
+            return Uniform::Thread;
+        };
+        let mut stride = 1;
+        let mut uniform = if ty.dist.thread_count() == self.kernel.threads {
+            Uniform::Block
+        } else {
+            Uniform::Warp
+        };
+        for mode in &ty.dist.threads {
+            if mode.axis.is_some() {
+                uniform = uniform.max(if stride >= 32 {
+                    Uniform::Warp
+                } else {
+                    Uniform::Thread
+                });
+            }
+            stride *= mode.extent;
+        }
+        uniform
+    }
+}
+
+/// Whether a `return` lies within.
+fn returns(block: &Block) -> bool {
+    let mut found = false;
+    visit::each(block, &mut |stmt| found |= stmt.kind == StmtKind::Return);
+    found
+}
