@@ -1,0 +1,151 @@
+//! Attention by tiled online softmax: `out = softmax(scale * q @ k.T) @ v`, and the log-sum-exp of each row.
+//!
+//! A block holds a tile of queries and walks over the keys; scores stay in registers, so no matrix of
+//! queries by keys is ever in memory. Query head h uses key head h / (query heads / key heads). With
+//! `causal`, query r sees keys 0 to r. A fully masked row gives zeros, and minus infinity as its
+//! log-sum-exp; a masked place does not leak, whatever it holds. Logarithms are binary throughout:
+//! `scale_log2` is the scale times log2(e), and `lse` times ln 2 is the natural log-sum-exp.
+//!
+//! `cargo run --release --example attention -- [FILE]` reads `q`, `k` and `v` of a safetensors file and
+//! compares with its `attention_expected` and `lse_expected`.
+
+use std::process::ExitCode;
+use tiki::prelude::*;
+
+#[tiki::kernel(target = "sm_80", warps = 4, grid = [q.dim(2).div_ceil(BM), q.dim(1), q.dim(0)], build(
+    (E = f16, D = 64, BM = 64, BN = 64),
+    (E = bf16, D = 64, BM = 64, BN = 64),
+    (E = f16, D = 128, BM = 64, BN = 64),
+    (E = bf16, D = 128, BM = 64, BN = 64),
+))]
+pub fn attention<E: Half, const D: usize, const BM: usize, const BN: usize>(
+    q: &Global<E, 4>,
+    k: &Global<E, 4>,
+    v: &Global<E, 4>,
+    out: &mut Global<E, 4>,
+    lse: &mut Global<f32, 3>,
+    scale_log2: f32,
+    causal: bool,
+) {
+    require!(q.dim(3) == D && k.dim(3) == D && v.shape() == k.shape() && out.shape() == q.shape());
+    require!(lse.dim(0) == q.dim(0) && lse.dim(1) == q.dim(1) && lse.dim(2) == q.dim(2));
+    require!(k.dim(0) == q.dim(0) && k.dim(1) >= 1 && q.dim(1) % k.dim(1) == 0);
+    let (m, head, batch) = (block_idx().x, block_idx().y, block_idx().z);
+    let kv_head = head / (q.dim(1) / k.dim(1));
+    let (q, k_g, v_g) = (
+        q.at([batch, head]),
+        k.at([batch, kv_head]),
+        v.at([batch, kv_head]),
+    );
+    let q_s = Shared::<E>::new(Layout::k_major::<E>([BM, D]));
+    let k_s = Shared::<E>::stages(2, Layout::k_major::<E>([BN, D]));
+    let v_s = Shared::<E>::stages(2, Layout::k_major::<E>([BN, D]));
+    let (load, pipe) = (Load::cp_async(128), Pipeline::cp_async(2));
+    let gemm = Gemm::<E>::new(Warp::new(4, 1));
+    let keys = k.dim(2);
+    let blocks = if causal {
+        ((m + 1) * BM).min(keys).div_ceil(BN)
+    } else {
+        keys.div_ceil(BN)
+    };
+    let fetch = |j: usize| {
+        let s = pipe.acquire();
+        load.copy(&k_g.tile([BN, D], [j, 0]), k_s.stage(s));
+        load.copy(&v_g.tile([BN, D], [j, 0]), v_s.stage(s));
+        pipe.commit();
+    };
+    load.copy(&q.tile([BM, D], [m, 0]), q_s);
+    fetch(0);
+    let mut acc = gemm.zeros([BM, D]);
+    let mut peak = acc.row_vector(f32::NEG_INFINITY);
+    let mut total = acc.row_vector(0.0);
+    for j in 0..blocks {
+        let s = pipe.wait();
+        fetch(j + 1);
+        let score = gemm.dot(q_s, k_s.stage(s)).map(|x| x * scale_log2).mask(
+            |[r, c]| j * BN + c < keys && (!causal || j * BN + c <= m * BM + r),
+            f32::NEG_INFINITY,
+        );
+        let next = peak.zip(&score.row_max(), f32::max);
+        // A fully masked row stays zero, never NaN.
+        let safe = next.map(|x| if x == f32::NEG_INFINITY { 0.0 } else { x });
+        let fade = peak.zip(&safe, |old, new| exp2(old - new));
+        let prob = score.rows(&safe, |x, top| exp2(x - top));
+        total = &(&total * &fade) + &prob.row_sum();
+        acc = acc.rows(&fade, |a, f| a * f);
+        gemm.accumulate(prob.cast::<E>(), v_s.stage(s).t(), &mut acc); // acc += prob @ v
+        peak = next;
+    }
+    let inverse = total.map(|l| if l == 0.0 { 0.0 } else { recip(l) });
+    let log = peak.zip(&total, |p, l| {
+        if l == 0.0 {
+            f32::NEG_INFINITY
+        } else {
+            p + log2(l)
+        }
+    });
+    out.at_mut([batch, head])
+        .tile_mut([BM, D], [m, 0])
+        .store(&acc.rows(&inverse, |a, i| a * i).cast::<E>());
+    lse.at_mut([batch, head]).tile_mut([BM], [m]).store(&log);
+}
+
+fn run() -> Result<bool, Box<dyn std::error::Error>> {
+    let default = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/examples/data/smollm2_layer15.safetensors"
+    );
+    let path = std::env::args()
+        .nth(1)
+        .unwrap_or_else(|| default.to_string());
+    let file = tiki::checkpoint::Checkpoint::open(&path)?;
+    let device = tiki::Device::open_default()?;
+    let stream = device.stream();
+    let read = |name: &str| -> Result<tiki::Tensor<f16, 4>, Box<dyn std::error::Error>> {
+        let t = file.read::<f16>(name)?;
+        Ok(device.tensor_from(&t.values, [1, t.shape[0], t.shape[1], t.shape[2]])?)
+    };
+    let (q, k, v) = (read("q")?, read("k")?, read("v")?);
+    let [_, heads, length, width] = q.shape();
+    let mut out = device.zeros::<f16, 4>(q.shape())?;
+    let mut lse = device.zeros::<f32, 3>([1, heads, length])?;
+    let scale = std::f32::consts::LOG2_E / (width as f32).sqrt();
+    attention::<f16, 64, 64, 64>::launch(&stream, &q, &k, &v, &mut out, &mut lse, scale, true)?;
+    let expected = file.read_as::<f64>("attention_expected", &[heads, length, width])?;
+    let lse_expected = file.read_as::<f64>("lse_expected", &[heads, length])?;
+    let comparison = tiki::report::compare(&out.to_vec()?, &expected)?;
+    let got = lse.to_vec()?;
+    // Probabilities are rounded to f16 before the second product: 2^-11 of the values' size; the rest is f32.
+    let size = expected.iter().fold(0.0_f64, |a, b| a.max(b.abs()));
+    let bound = 2.0 * size * 2f64.powi(-11);
+    let lse_off = got
+        .iter()
+        .zip(&lse_expected)
+        .map(|(g, e)| (f64::from(*g) * std::f64::consts::LN_2 - e).abs())
+        .fold(0.0, f64::max);
+    println!(
+        "{}: causal attention of {heads} heads, {length} tokens, width {width}",
+        device.name()
+    );
+    println!("{comparison}");
+    println!(
+        "out: at most {:.2e} off (bound {bound:.2e}); log-sum-exp: {lse_off:.2e} (bound 1e-5)",
+        comparison.max_abs
+    );
+    println!("{}", attention::<f16, 64, 64, 64>::REPORT);
+    Ok(comparison.special_mismatches == 0 && comparison.max_abs <= bound && lse_off <= 1e-5)
+}
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => {
+            eprintln!("error: the result is further from the expected tensor than it may be");
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}

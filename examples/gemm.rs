@@ -1,0 +1,131 @@
+//! Matrix product `c = a @ b.T` of 16-bit floats, accumulated in f32, any M, N and K (K a multiple of 8, N even).
+//!
+//! Tiles come by asynchronous copies through a ring of stages; past the edges they are zero. Each warp
+//! multiplies its part of the tile on the tensor cores while later stages are under way.
+//!
+//! `cargo run --release --example gemm -- [M N K]` multiplies random matrices, checks a sample against
+//! f64, and prints the speed.
+
+use std::process::ExitCode;
+use tiki::prelude::*;
+
+#[tiki::kernel(target = "sm_80", warps = 4, registers = 208, shared = "96 KiB",
+    grid = [b.dim(0).div_ceil(BN), a.dim(0).div_ceil(BM)], build(
+    (E = f16, BM = 128, BN = 128, BK = 32, STAGES = 4),
+    (E = bf16, BM = 128, BN = 128, BK = 32, STAGES = 4),
+    (E = f16, BM = 64, BN = 64, BK = 64, STAGES = 3),
+))]
+pub fn gemm_ampere<
+    E: Half,
+    const BM: usize,
+    const BN: usize,
+    const BK: usize,
+    const STAGES: usize,
+>(
+    a: &Global<E>,
+    b: &Global<E>,
+    c: &mut Global<E>,
+) {
+    require!(
+        a.dim(1) == b.dim(1) && c.dim(0) == a.dim(0) && c.dim(1) == b.dim(0) && a.dim(1) % 8 == 0
+    );
+    let (m, n) = (block_idx().y, block_idx().x);
+    let a_s = Shared::<E>::stages(STAGES, Layout::k_major::<E>([BM, BK]));
+    let b_s = Shared::<E>::stages(STAGES, Layout::k_major::<E>([BN, BK]));
+    let load = Load::cp_async(128);
+    let pipe = Pipeline::cp_async(STAGES);
+    let gemm = Gemm::<E>::new(Warp::new(2, 2));
+    let mut acc = gemm.zeros([BM, BN]);
+    let steps = a.dim(1).div_ceil(BK);
+    let fetch = |k: usize| {
+        let s = pipe.acquire();
+        load.copy(&a.tile([BM, BK], [m, k]), a_s.stage(s)); // past the last step: zero fill, no traffic
+        load.copy(&b.tile([BN, BK], [n, k]), b_s.stage(s));
+        pipe.commit();
+    };
+    for k in 0..STAGES - 1 {
+        fetch(k);
+    }
+    for k in 0..steps {
+        let s = pipe.wait(); // the group's wait, then the block's barrier
+        gemm.accumulate(a_s.stage(s), b_s.stage(s), &mut acc); // acc += a @ b.T
+        fetch(k + STAGES - 1);
+    }
+    c.tile_mut([BM, BN], [m, n]).store(&acc.cast::<E>());
+}
+
+fn run() -> Result<bool, Box<dyn std::error::Error>> {
+    let mut args = std::env::args().skip(1);
+    let mut extent = |default: usize| match args.next() {
+        Some(text) => text
+            .parse()
+            .map_err(|_| format!("`{text}` is not an extent")),
+        None => Ok(default),
+    };
+    let (m, n, k) = (extent(300)?, extent(260)?, extent(136)?);
+    let device = tiki::Device::open_default()?;
+    let stream = device.stream();
+    let random = |count: usize, seed: u64| -> Vec<f16> {
+        let mut state = seed;
+        let mut next = || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 40) as f32 / (1 << 23) as f32 - 1.0
+        };
+        (0..count).map(|_| f16::from_f32(next())).collect()
+    };
+    let (a, b) = (random(m * k, 1), random(n * k, 2));
+    let (da, db) = (
+        device.tensor_from(&a, [m, k])?,
+        device.tensor_from(&b, [n, k])?,
+    );
+    let mut c = device.zeros::<f16, 2>([m, n])?;
+    gemm_ampere::<f16, 128, 128, 32, 4>::launch(&stream, &da, &db, &mut c)?;
+    let got = c.to_vec()?;
+    // A sample of outputs: products of f16 are exact in f32, sums lose at most a unit of f32 a step.
+    let step = (m * n / 4099).max(1);
+    let mut worst = 0.0_f64;
+    for i in (0..m * n).step_by(step) {
+        let (row, column) = (
+            &a[i / n * k..(i / n + 1) * k],
+            &b[i % n * k..(i % n + 1) * k],
+        );
+        let terms = row.iter().zip(column).map(|(x, y)| x.to_f64() * y.to_f64());
+        let (exact, size) = terms.fold((0.0, 0.0), |(s, z), t| (s + t, z + t.abs()));
+        let bound =
+            k as f64 * 2f64.powi(-23) * size + exact.abs() * 2f64.powi(-11) + 2f64.powi(-25);
+        worst = worst.max((got[i].to_f64() - exact).abs() / bound);
+    }
+    let time = tiki::bench::Bench {
+        samples: 10,
+        warm_up: 2,
+        ..Default::default()
+    }
+    .run(&stream, || {
+        gemm_ampere::<f16, 128, 128, 32, 4>::launch(&stream, &da, &db, &mut c)
+    })?;
+    let flops = 2.0 * (m * n * k) as f64 / time.median() / 1e6;
+    println!(
+        "{}: {m} x {n} x {k} in {:.1} us, {flops:.3} TFLOP/s",
+        device.name(),
+        time.median()
+    );
+    println!("worst error: {worst:.3} of the bound");
+    println!("{}", gemm_ampere::<f16, 128, 128, 32, 4>::REPORT);
+    Ok(worst <= 1.0)
+}
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => {
+            eprintln!("error: the result is outside the bound");
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
