@@ -84,6 +84,15 @@ pub enum Hidden {
         /// Zeroed before every launch.
         zeroed: bool,
     },
+    /// A tensor map for the accelerator: 128 bytes, aligned to 64, passed by value.
+    TensorMap {
+        /// Index into [`Artifact::params`]: a tensor.
+        param: u32,
+        /// Elements of one copy along each axis of the tensor, outermost first; the rest is 1.
+        tile: [u32; 5],
+        /// Bytes over which a copy is swizzled in shared memory: 32, 64, 128, or 0 for not at all.
+        swizzle: u32,
+    },
 }
 
 /// Resources of one instance.

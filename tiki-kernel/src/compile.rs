@@ -118,7 +118,7 @@ pub fn emit(
             .iter()
             .map(|p| (p.name.clone(), p.kind))
             .collect(),
-        hidden: Vec::new(),
+        hidden: lowered.hidden,
         usage,
         report: report.text(places),
         report_json: report.json(places),

@@ -4,6 +4,7 @@
 mod gemm_by_hand;
 
 use gemm_by_hand::ampere::{self, Shape};
+use gemm_by_hand::hopper;
 use std::process::Command;
 use tiki_kernel::ast::Places;
 use tiki_kernel::diag::Sink;
@@ -159,6 +160,55 @@ fn products_by_warps_assemble() {
     let target = Target::default_target();
     for (name, shape) in ampere_cases() {
         let (text, bound) = build(&name, ampere::gemm(&name, target, shape));
+        let used = assemble(&name, &text, target, None);
+        println!("{name}: bound {bound}, assembler {used:?}");
+    }
+}
+
+fn hopper_cases() -> Vec<(String, hopper::Shape)> {
+    let base = hopper::Shape {
+        split: Some((40, 232)),
+        ..hopper::Shape::bf16((256, 64), 4, 2)
+    };
+    let small = hopper::Shape::bf16((128, 64), 4, 1);
+    let mut out = vec![("hopper".to_string(), base), ("hopper_small".into(), small)];
+    for (i, flipped) in [(true, false), (false, true), (true, true)]
+        .into_iter()
+        .enumerate()
+    {
+        out.push((
+            format!("hopper_flipped_{i}"),
+            hopper::Shape { flipped, ..base },
+        ));
+    }
+    out.push((
+        "hopper_registers".into(),
+        hopper::Shape {
+            registers: true,
+            ..small
+        },
+    ));
+    for (name, dtype, sums, k) in [
+        ("hopper_tf32", DType::F32, DType::F32, 32),
+        ("hopper_e4m3", DType::E4M3, DType::F32, 128),
+        ("hopper_s8", DType::I8, DType::I32, 128),
+    ] {
+        let shape = hopper::Shape {
+            dtype,
+            sums,
+            tile: (128, k),
+            ..small
+        };
+        out.push((name.into(), shape));
+    }
+    out
+}
+
+#[test]
+fn products_by_warpgroups_assemble() {
+    let target = Target::all().find(|t| t.row().exact).unwrap();
+    for (name, shape) in hopper_cases() {
+        let (text, bound) = build(&name, hopper::gemm(&name, target, shape));
         let used = assemble(&name, &text, target, None);
         println!("{name}: bound {bound}, assembler {used:?}");
     }

@@ -2,18 +2,26 @@
 //!
 //! Each argument is one word, its value in the low bytes; the width says how many of them count. The
 //! GPU's driver is handed a pointer to each word; the virtual machine packs them as the entry declares
-//! them (each at a multiple of its own width).
+//! them (each at a multiple of its own width). A tensor map is 128 bytes, at a multiple of 64: its word
+//! is its place in a second array.
 
 use arrayvec::ArrayVec;
 
+use crate::tensor_map::Map;
+
 /// Words a launch can pass.
 pub(crate) const CAPACITY: usize = 128;
+/// Tensor maps a launch can pass.
+const MAPS: usize = 16;
+/// Width of a tensor map.
+pub(crate) const MAP: u8 = 128;
 
 /// The arguments of one launch.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Args {
     words: ArrayVec<u64, CAPACITY>,
     widths: ArrayVec<u8, CAPACITY>,
+    maps: ArrayVec<Map, MAPS>,
 }
 
 impl Args {
@@ -21,6 +29,19 @@ impl Args {
     #[inline]
     pub fn push(&mut self, word: u64, width: u8) -> bool {
         self.words.try_push(word).is_ok() && self.widths.try_push(width).is_ok()
+    }
+    /// Appends a tensor map; false if there is no room.
+    #[inline]
+    pub fn push_map(&mut self, map: Map) -> bool {
+        self.maps.try_push(map).is_ok() && self.push(self.maps.len() as u64 - 1, MAP)
+    }
+    /// The tensor map that an argument is, if it is one.
+    #[inline]
+    pub fn map(&self, argument: usize) -> Option<&Map> {
+        if self.widths[argument] != MAP {
+            return None;
+        }
+        self.maps.get(self.words[argument] as usize)
     }
     /// The words, in order.
     #[inline]
@@ -32,6 +53,8 @@ impl Args {
     pub fn truncate(&mut self, count: usize) {
         self.words.truncate(count);
         self.widths.truncate(count);
+        let maps = self.widths.iter().filter(|w| **w == MAP).count();
+        self.maps.truncate(maps);
     }
     /// Bytes that count of each.
     #[cfg(test)]
@@ -41,7 +64,12 @@ impl Args {
     /// The bytes of the entry's parameter space.
     pub fn packed(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(8 * self.words.len());
-        for (word, &width) in self.words.iter().zip(&self.widths) {
+        for (i, (word, &width)) in self.words.iter().zip(&self.widths).enumerate() {
+            if let Some(map) = self.map(i) {
+                bytes.resize(bytes.len().next_multiple_of(64), 0);
+                bytes.extend(map.0.iter().flat_map(|w| w.to_le_bytes()));
+                continue;
+            }
             let width = usize::from(width);
             bytes.resize(bytes.len().next_multiple_of(width), 0);
             bytes.extend_from_slice(&word.to_le_bytes()[..width]);

@@ -23,6 +23,7 @@ use crate::kernel::{Kernel, Plan};
 use crate::machine::Shot;
 use crate::stream::Stream;
 use crate::tensor::{Operand, Tensor};
+use crate::tensor_map::{AXES, MapOf, Maps};
 
 /// Tensors a kernel can take.
 const TENSORS: usize = 32;
@@ -189,15 +190,24 @@ impl<'a> Call<'a> {
                 lock = device.lock();
             } else {
                 let state = &mut *lock;
-                for &Hidden::Workspace { bytes, zeroed } in self.plan.hidden() {
-                    let address =
-                        state
-                            .workspaces
-                            .lend(machine, &mut state.order, stream, bytes)?;
-                    if zeroed {
-                        machine.zero(address, bytes, state.order.raw(stream))?;
+                for hidden in self.plan.hidden() {
+                    match *hidden {
+                        Hidden::Workspace { bytes, zeroed } => {
+                            let address =
+                                state
+                                    .workspaces
+                                    .lend(machine, &mut state.order, stream, bytes)?;
+                            if zeroed {
+                                machine.zero(address, bytes, state.order.raw(stream))?;
+                            }
+                            self.push(address, 8)?;
+                        }
+                        Hidden::TensorMap {
+                            param,
+                            tile,
+                            swizzle,
+                        } => self.push_map(&mut state.maps, param, tile, swizzle)?,
                     }
-                    self.push(address, 8)?;
                 }
             }
         }
@@ -235,11 +245,47 @@ impl<'a> Call<'a> {
         launched
     }
 
+    /// The map of a tensor that was given.
+    fn push_map(
+        &mut self,
+        maps: &mut Maps,
+        param: u32,
+        tile: [u32; AXES],
+        swizzle: u32,
+    ) -> Result<(), LaunchError> {
+        let param = param as usize;
+        let given = self
+            .operands
+            .iter()
+            .find(|(_, i, _)| usize::from(*i) == param);
+        let Some((operand, ..)) = given else {
+            return Err(self.wrong_count(self.given));
+        };
+        let of = MapOf::tensor(operand, tile, swizzle);
+        let map = maps.get(self.stream.device().machine(), &of, || self.place(param))?;
+        if self.args.push_map(map) {
+            Ok(())
+        } else {
+            Err(self.wrong_count(self.given))
+        }
+    }
+
     /// Hidden arguments of a launch under capture: memory of the graph's own.
     #[cold]
     fn hidden_for_graph(&mut self) -> Result<(), LaunchError> {
         let device = self.stream.device();
-        for &Hidden::Workspace { bytes, zeroed } in self.plan.hidden() {
+        for hidden in self.plan.hidden() {
+            let (bytes, zeroed) = match *hidden {
+                Hidden::Workspace { bytes, zeroed } => (bytes, zeroed),
+                Hidden::TensorMap {
+                    param,
+                    tile,
+                    swizzle,
+                } => {
+                    self.push_map(&mut device.lock().maps, param, tile, swizzle)?;
+                    continue;
+                }
+            };
             let buffer = crate::workspace::for_graph(device, bytes)?;
             let mut state = device.lock();
             if zeroed {

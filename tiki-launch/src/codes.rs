@@ -82,6 +82,8 @@ codes! {
         "A device numbers its streams; the numbers are used up.";
     Parameters = "TL029", "the entry takes other parameters",
         "The PTX declares other parameters than the kernel's description says; launching it would pass it the wrong bytes.";
+    TensorMap = "TL030", "the accelerator cannot read the tensor",
+        "The tensor memory accelerator takes tensors that begin at a multiple of 16 bytes and whose rows lie a multiple of 16 bytes apart.";
     DataOpen = "TL101", "the file cannot be read",
         "The operating system's reason is in the message.";
     DataFormat = "TL102", "not a complete safetensors file",

@@ -18,6 +18,7 @@ use crate::machine::{Kind, Machine, RawModule};
 use crate::order::Order;
 use crate::stream::Stream;
 use crate::tensor::Tensor;
+use crate::tensor_map::Maps;
 use crate::vm::Options;
 use crate::workspace::Workspaces;
 
@@ -37,6 +38,7 @@ pub(crate) struct State {
     /// Loaded artefacts, by the address of the artefact.
     pub functions: HashMap<usize, Function, BuildHasherDefault<AddressHasher>>,
     pub workspaces: Workspaces,
+    pub maps: Maps,
     /// Code to take away as soon as no stream is under capture.
     retired: Vec<RawModule>,
 }

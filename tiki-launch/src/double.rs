@@ -394,6 +394,16 @@ impl Machine for Double {
         );
         Ok(())
     }
+    fn tensor_map(
+        &self,
+        of: &crate::tensor_map::MapOf,
+    ) -> Result<crate::tensor_map::Map, LaunchError> {
+        let mut words = [0; 16];
+        words[0] = of.address;
+        words[1] = of.swizzle.into();
+        words[2..7].copy_from_slice(&of.extents);
+        Ok(crate::tensor_map::Map(words))
+    }
     fn begin_capture(&self, stream: RawStream) -> Result<(), LaunchError> {
         self.inner().captures.insert(stream.0, Vec::new());
         Ok(())

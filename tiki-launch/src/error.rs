@@ -214,6 +214,10 @@ pub enum LaunchError {
         declared: Option<usize>,
         described: Option<usize>,
     },
+    TensorMap {
+        place: Box<Place>,
+        why: String,
+    },
     Data(Box<DataError>),
 }
 
@@ -250,6 +254,7 @@ impl LaunchError {
             LaunchError::InCapture { .. } => Code::InCapture,
             LaunchError::Streams { .. } => Code::Streams,
             LaunchError::Parameters { .. } => Code::Parameters,
+            LaunchError::TensorMap { .. } => Code::TensorMap,
             LaunchError::Data(error) => error.code(),
         }
     }
@@ -479,6 +484,12 @@ impl fmt::Display for LaunchError {
                     "parameter {index} of kernel `{kernel}`: its PTX declares {}, its description says {}",
                     bytes(declared),
                     bytes(described)
+                )
+            }
+            LaunchError::TensorMap { place, why } => {
+                write!(
+                    f,
+                    "{place} cannot be read by the tensor memory accelerator: {why}"
                 )
             }
             LaunchError::Data(error) => error.fmt(f),

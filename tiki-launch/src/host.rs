@@ -8,13 +8,16 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use tiki_kernel::dtype::DType;
+use tiki_kernel::isa::Ty;
 use tiki_kernel::target::Target;
 
 use crate::error::{LaunchError, Status};
 use crate::machine::{
     Entry, Kind, Machine, RawEvent, RawFunction, RawGraph, RawModule, RawStream, Shot, Traits, Unit,
 };
-use crate::vm::{MemoryError, Options, Program, Vm};
+use crate::tensor_map::{Map, MapOf};
+use crate::vm::{MemoryError, Options, Program, Swizzle, TensorMap, Vm};
 
 /// Multiprocessors that a persistent grid is told of: few, so that a block has several tiles to go through.
 const MULTIPROCESSORS: u32 = 4;
@@ -326,6 +329,41 @@ impl Machine for Host {
                 params: shot.args.packed(),
             },
         )
+    }
+
+    fn tensor_map(&self, of: &MapOf) -> Result<Map, LaunchError> {
+        let refused = |why: String| LaunchError::Refused {
+            kernel: "a tensor map".into(),
+            log: why,
+            status: Box::default(),
+        };
+        let swizzle = match of.swizzle {
+            0 => Swizzle::None,
+            32 => Swizzle::B32,
+            64 => Swizzle::B64,
+            _ => Swizzle::B128,
+        };
+        // Single precision with a shorter fraction is stored as it is, 8-bit floats are bytes.
+        let ty = match of.dtype {
+            DType::TF32 => Ty::F32,
+            DType::E4M3 | DType::E5M2 | DType::BOOL => Ty::U8,
+            t => Ty::of_arithmetic(t),
+        };
+        let map = TensorMap {
+            ty,
+            address: of.address,
+            dims: of.extents[..of.rank].to_vec(),
+            strides: of.pitches[..of.rank.saturating_sub(1)].to_vec(),
+            extent: of.tile[..of.rank].to_vec(),
+            swizzle,
+            nan_outside: false,
+        };
+        let bytes = map.encode().map_err(refused)?;
+        let mut words = [0; 16];
+        for (word, bytes) in words.iter_mut().zip(bytes.chunks_exact(8)) {
+            *word = bytes.iter().rev().fold(0, |w, b| w << 8 | u64::from(*b));
+        }
+        Ok(Map(words))
     }
 
     fn begin_capture(&self, stream: RawStream) -> Result<(), LaunchError> {

@@ -59,6 +59,7 @@ mod order;
 pub mod report;
 mod stream;
 mod tensor;
+mod tensor_map;
 pub mod vm;
 mod workspace;
 

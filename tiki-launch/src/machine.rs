@@ -13,6 +13,7 @@ use tiki_kernel::target::Target;
 
 use crate::args::Args;
 use crate::error::LaunchError;
+use crate::tensor_map::{Map, MapOf};
 
 /// A stream of a machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,6 +145,9 @@ pub(crate) trait Machine: Send + Sync + fmt::Debug {
     /// Takes code away once nothing on the device runs it. No stream may be under capture.
     fn unload(&self, module: RawModule);
     fn launch(&self, shot: &Shot<'_>, stream: RawStream) -> Result<(), LaunchError>;
+
+    /// The bytes of a tensor map.
+    fn tensor_map(&self, of: &MapOf) -> Result<Map, LaunchError>;
 
     // Graphs. A stream under capture records work instead of doing it.
     fn begin_capture(&self, stream: RawStream) -> Result<(), LaunchError>;

@@ -4,6 +4,8 @@
 mod gemm_by_hand;
 
 use gemm_by_hand::ampere::{self, Shape};
+use gemm_by_hand::hopper;
+use tiki_kernel::artifact::Hidden;
 use tiki_kernel::ast::Places;
 use tiki_kernel::diag::Sink;
 use tiki_kernel::dtype::DType;
@@ -11,10 +13,15 @@ use tiki_kernel::ir::Kernel;
 use tiki_kernel::report::Report;
 use tiki_kernel::target::Target;
 use tiki_kernel::{lower, schedule, simplify};
-use tiki_launch::vm::{Arg, Async, Checks, Options, Vm};
+use tiki_launch::vm::{Arg, Async, Checks, Options, Swizzle, TensorMap, Vm};
 
-/// Text and dynamic shared bytes.
-fn build(mut kernel: Kernel) -> (String, u32) {
+fn build(kernel: Kernel) -> (String, u32) {
+    let (text, shared, _) = build_all(kernel);
+    (text, shared)
+}
+
+/// Text, dynamic shared bytes and the launcher's arguments.
+fn build_all(mut kernel: Kernel) -> (String, u32, Vec<Hidden>) {
     let mut sink = Sink::new();
     let mut report = Report::default();
     let plan = schedule::run(&mut kernel, &mut report);
@@ -24,7 +31,11 @@ fn build(mut kernel: Kernel) -> (String, u32) {
         .map(|d| d.text(&Places::default()))
         .collect();
     assert!(said.is_empty(), "{said:?}");
-    (lowered.module.to_string(), lowered.dynamic_shared)
+    (
+        lowered.module.to_string(),
+        lowered.dynamic_shared,
+        lowered.hidden,
+    )
 }
 
 /// Small numbers that every type holds exactly, so that sums are exact in any order.
@@ -241,4 +252,159 @@ fn products_by_warps_are_exact() {
         ..base
     };
     run("s8", byte, [150, 72, 96], target);
+}
+
+/// A tensor map of a matrix, as the machine has it.
+fn map(t: DType, address: u64, dims: [usize; 2], tile: [u32; 2], swizzle: u32) -> Arg {
+    let ty = match t {
+        DType::I8 => tiki_kernel::isa::Ty::U8,
+        t => tiki_kernel::isa::Ty::of_arithmetic(t),
+    };
+    let map = TensorMap {
+        ty,
+        address,
+        dims: vec![dims[1] as u64, dims[0] as u64],
+        strides: vec![dims[1] as u64 * u64::from(t.bytes())],
+        extent: vec![tile[1], tile[0]],
+        swizzle: match swizzle {
+            0 => Swizzle::None,
+            32 => Swizzle::B32,
+            64 => Swizzle::B64,
+            _ => Swizzle::B128,
+        },
+        nan_outside: false,
+    };
+    Arg::Bytes(map.encode().unwrap().to_vec())
+}
+
+fn run_hopper(name: &str, s: hopper::Shape, [m, n, k]: [usize; 3], completion: Async) {
+    let target = Target::all().find(|t| t.row().exact).unwrap();
+    let kernel = hopper::gemm("gemm", target, s);
+    let threads = kernel.threads;
+    let (text, shared, hidden) = build_all(kernel);
+    let a = Operand {
+        rows: m,
+        depth: k,
+        flipped: s.flipped.0,
+        seed: 1,
+    };
+    let b = Operand {
+        rows: n,
+        depth: k,
+        flipped: s.flipped.1,
+        seed: 77,
+    };
+    let vm = Vm::new();
+    let program = vm.load(&text).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let mut args = Vec::new();
+    let mut tensors = Vec::new();
+    let out = s.out();
+    let size = m * n * out.bytes() as usize;
+    for (dims, data, t, what) in [
+        (a.dims(), a.bytes(s.dtype), s.dtype, "a"),
+        (b.dims(), b.bytes(s.dtype), s.dtype, "b"),
+        ([m, n], vec![0xff; size], out, "c"),
+    ] {
+        let at = vm.alloc(data.len() as u64, what).unwrap();
+        vm.write(at, &data).unwrap();
+        args.push(Arg::Address(at));
+        args.extend(dims.map(|d| Arg::U32(d as u32)));
+        tensors.push((at, dims, t));
+    }
+    for h in hidden {
+        let Hidden::TensorMap {
+            param,
+            tile,
+            swizzle,
+        } = h
+        else {
+            panic!("{name}: {h:?}")
+        };
+        let (at, dims, t) = tensors[param as usize];
+        args.push(map(t, at, dims, [tile[0], tile[1]], swizzle));
+    }
+    let options = Options {
+        completion,
+        checks: Checks::All,
+        ..Options::default()
+    };
+    let report = vm
+        .launch(
+            &program,
+            "gemm",
+            [2, 1, 1],
+            [threads, 1, 1],
+            shared,
+            &args,
+            &options,
+        )
+        .unwrap_or_else(|f| panic!("{name} {completion:?}: {f}"));
+    assert!(report.findings.is_empty(), "{name}: {:?}", report.findings);
+    let mut got = vec![0; size];
+    vm.read(tensors[2].0, &mut got).unwrap();
+    let each = out.bytes() as usize;
+    for i in 0..m {
+        for j in 0..n {
+            let exact: f64 = (0..k)
+                .map(|x| a.at(s.dtype, i, x) * b.at(s.dtype, j, x))
+                .sum();
+            let got = value(out, &got[(i * n + j) * each..]);
+            let want = value(out, &bytes(out, exact));
+            assert!(
+                got == want,
+                "{name} {completion:?} ({i}, {j}): {got}, exact {want}"
+            );
+        }
+    }
+}
+
+#[test]
+fn products_by_warpgroups_are_exact() {
+    let base = hopper::Shape::bf16((64, 64), 2, 1);
+    let edges = [104, 136, 200];
+    for completion in [Async::Eager, Async::Late, Async::Seed(3)] {
+        run_hopper("one", base, edges, completion);
+    }
+    let two = hopper::Shape {
+        tile: (128, 32),
+        consumers: 2,
+        split: Some((40, 232)),
+        ..base
+    };
+    run_hopper("two, 64-byte rows", two, edges, Async::Late);
+    for flipped in [(true, false), (false, true), (true, true)] {
+        let shape = hopper::Shape { flipped, ..two };
+        run_hopper(
+            "flipped",
+            hopper::Shape {
+                tile: (128, 64),
+                ..shape
+            },
+            edges,
+            Async::Late,
+        );
+    }
+    let registers = hopper::Shape {
+        registers: true,
+        ..base
+    };
+    run_hopper("registers", registers, edges, Async::Late);
+    let deep = hopper::Shape {
+        tile: (64, 128),
+        ..base
+    };
+    run_hopper("slabs", deep, edges, Async::Late);
+    let single = hopper::Shape {
+        dtype: DType::F32,
+        tile: (64, 32),
+        ..base
+    };
+    run_hopper("tf32", single, edges, Async::Late);
+    let byte = hopper::Shape {
+        dtype: DType::I8,
+        sums: DType::I32,
+        tile: (64, 128),
+        ..base
+    };
+    run_hopper("s8", byte, [104, 136, 208], Async::Late);
 }

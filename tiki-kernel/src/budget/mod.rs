@@ -8,6 +8,7 @@
 
 pub mod occupancy;
 pub mod registers;
+pub mod roles;
 pub mod shared_memory;
 
 use crate::artifact::Usage;

@@ -16,7 +16,7 @@
 use super::occupancy;
 use crate::diag::{Diag, Sink, codes};
 use crate::ir::Kernel;
-use crate::isa::effects::Where;
+use crate::isa::effects::{Async, Group, Where};
 use crate::lower::Lowered;
 use crate::ptx::{Function, Operand, Reg, liveness};
 use crate::report::Report;
@@ -28,6 +28,9 @@ const KEPT: u32 = 8;
 const PACKED: u32 = 10;
 /// Predicates the hardware has.
 const PREDICATES: u32 = 7;
+/// Registers before the first of a warpgroup's product, and temporaries beside what is live there.
+const BELOW: u32 = 24;
+const BESIDE: u32 = 6;
 /// The assembler raises lower caps to this.
 const LEAST: u32 = 24;
 
@@ -40,19 +43,28 @@ pub struct Bound {
     pub items: Vec<(String, u32)>,
 }
 
-/// Bounds the registers of an entry.
+/// Bounds the registers of an entry: the most that any of its roles needs.
 #[must_use]
 pub fn bound(function: &Function, holds: &[String]) -> Bound {
+    let all = bounds(function, holds);
+    let most = all.into_iter().max_by_key(|(_, b)| b.registers);
+    most.map(|(_, b)| b).unwrap_or(Bound {
+        registers: LEAST,
+        items: vec![],
+    })
+}
+
+/// Bounds the registers of what runs with each register count: `None` is the count of the launch.
+#[must_use]
+pub fn bounds(function: &Function, holds: &[String]) -> BTreeMap<Option<u32>, Bound> {
     let free = free(function);
+    let core = core(function);
     let live = liveness::run(function);
-    let words = |regs: &[Reg]| -> u32 {
-        regs.iter()
-            .filter(|r| !free.contains(r))
-            .map(|r| liveness::words(function.ty(*r)))
-            .sum()
-    };
-    let mut peak: (u32, Vec<Reg>) = (0, Vec::new());
-    let mut predicates = 0;
+    let roles = super::roles::run(function);
+    let packed = repeated(function)
+        .saturating_sub(PREDICATES)
+        .div_ceil(PACKED);
+    let mut peaks: BTreeMap<Option<u32>, Peak> = BTreeMap::new();
     for (i, inst) in function.insts() {
         let (_, writes) = liveness::reads_and_writes(inst);
         let mut out: BTreeSet<Reg> = live.after(i).collect();
@@ -61,34 +73,98 @@ pub fn bound(function: &Function, holds: &[String]) -> Bound {
             live.before(i).collect::<Vec<_>>(),
             out.into_iter().collect(),
         ] {
-            let n = words(&set);
-            if n > peak.0 {
-                peak = (n, set.into_iter().filter(|r| !free.contains(r)).collect());
+            let set: Vec<Reg> = set.into_iter().filter(|r| !free.contains(r)).collect();
+            let words = |in_core: bool| -> u32 {
+                (set.iter().filter(|r| core.contains(r) == in_core))
+                    .map(|r| liveness::words(function.ty(*r)))
+                    .sum()
+            };
+            let need = Need {
+                core: words(true),
+                other: words(false),
+            };
+            for role in &roles[i] {
+                let peak = peaks.entry(*role).or_default();
+                if need.registers() > peak.need.registers() || peak.live.is_empty() {
+                    peak.need = need;
+                    peak.live.clone_from(&set);
+                }
             }
         }
-        predicates = predicates.max(live.at(i).predicates);
+        for role in &roles[i] {
+            let peak = peaks.entry(*role).or_default();
+            peak.predicates = peak.predicates.max(live.at(i).predicates);
+        }
     }
-    let mut items: BTreeMap<&str, u32> = BTreeMap::new();
-    for r in &peak.1 {
-        let name = holds.get(r.0 as usize).map_or("", String::as_str);
-        let name = if name.is_empty() { "temporaries" } else { name };
-        *items.entry(name).or_default() += liveness::words(function.ty(*r));
-    }
-    let mut items: Vec<(String, u32)> = items
+    let bound = |peak: Peak| {
+        let mut items: BTreeMap<&str, u32> = BTreeMap::new();
+        for r in &peak.live {
+            let name = holds.get(r.0 as usize).map_or("", String::as_str);
+            let name = if name.is_empty() { "temporaries" } else { name };
+            *items.entry(name).or_default() += liveness::words(function.ty(*r));
+        }
+        let mut items: Vec<(String, u32)> = items
+            .into_iter()
+            .filter(|i| i.1 > 0)
+            .map(|(n, w)| (n.to_string(), w))
+            .collect();
+        items.sort_by_key(|i| std::cmp::Reverse(i.1));
+        let unpacked = peak.predicates.saturating_sub(PREDICATES).div_ceil(PACKED);
+        let registers = (peak.need.registers() + packed.max(unpacked)).max(LEAST);
+        let held = peak.need.core + peak.need.other;
+        items.push(("kept by the assembler".into(), registers - held));
+        Bound { registers, items }
+    };
+    peaks
         .into_iter()
-        .filter(|i| i.1 > 0)
-        .map(|(n, w)| (n.to_string(), w))
-        .collect();
-    items.sort_by_key(|i| std::cmp::Reverse(i.1));
-    let packed = repeated(function)
-        .saturating_sub(PREDICATES)
-        .div_ceil(PACKED);
-    let kept = KEPT + packed.max(predicates.saturating_sub(PREDICATES).div_ceil(PACKED));
-    items.push(("kept by the assembler".into(), kept));
-    Bound {
-        registers: (peak.0 + kept).max(LEAST),
-        items,
+        .map(|(role, p)| (role, bound(p)))
+        .collect()
+}
+
+/// The fullest point of a role.
+#[derive(Debug, Default)]
+struct Peak {
+    need: Need,
+    live: Vec<Reg>,
+    predicates: u32,
+}
+
+/// Live registers: those of products under way, and the others.
+#[derive(Debug, Clone, Copy, Default)]
+struct Need {
+    core: u32,
+    other: u32,
+}
+
+impl Need {
+    /// What the assembler needs for it. Products of warpgroups take registers in one row behind the first
+    /// 24, which serve everything else.
+    fn registers(self) -> u32 {
+        if self.core == 0 {
+            self.other + KEPT
+        } else {
+            self.core + 2 + (self.other + BESIDE).max(BELOW)
+        }
     }
+}
+
+/// Registers of products that warpgroups have under way: sums, and operands in registers.
+fn core(function: &Function) -> BTreeSet<Reg> {
+    let mut out = BTreeSet::new();
+    for (_, inst) in function.insts() {
+        if inst.op.row.effects.group == Async::Issues(Group::Multiply) {
+            for o in inst
+                .operands
+                .iter()
+                .filter(|o| matches!(o, Operand::Vec(_)))
+            {
+                o.visit(&mut |r, _| {
+                    out.insert(r);
+                });
+            }
+        }
+    }
+    out
 }
 
 /// Predicates that are computed in more than one place.
@@ -141,7 +217,36 @@ pub fn check(kernel: &Kernel, lowered: &Lowered, sink: &mut Sink, report: &mut R
     let Some(function) = lowered.module.functions.last() else {
         return 0;
     };
-    let bound = bound(function, &lowered.holds);
+    let mut all = bounds(function, &lowered.holds);
+    let entry = all.remove(&None);
+    let bound = entry.unwrap_or_else(|| bound(function, &lowered.holds));
+    let own = !all.is_empty();
+    for (count, role) in &all {
+        let count = count.unwrap_or(0);
+        report
+            .add(
+                "registers",
+                kernel.span,
+                &format!("set_registers({count})"),
+                format!("at most {} of {count}", role.registers),
+            )
+            .number("bound", role.registers.into());
+        if role.registers > count {
+            let rounded = role.registers.div_ceil(8) * 8;
+            sink.push(
+                Diag::error(
+                    codes::REGISTER_LIMIT,
+                    kernel.span,
+                    format!(
+                        "kernel `{}` may need {} registers a thread behind `set_registers({count})`",
+                        kernel.entry, role.registers
+                    ),
+                )
+                .note(format!("live at the fullest point: {}", list(&role.items)))
+                .help(format!("set_registers({rounded})")),
+            );
+        }
+    }
     for (name, n) in &bound.items {
         report
             .add("registers", kernel.span, name, format!("{n}"))
@@ -191,11 +296,6 @@ pub fn check(kernel: &Kernel, lowered: &Lowered, sink: &mut Sink, report: &mut R
         .min_by_key(|l| l.0)
         .unwrap_or((0, String::new()));
     if bound.registers > limit {
-        let list: Vec<String> = bound
-            .items
-            .iter()
-            .map(|(name, n)| format!("{name} {n}"))
-            .collect();
         let mut diag = Diag::error(
             codes::REGISTER_LIMIT,
             kernel.span,
@@ -204,7 +304,7 @@ pub fn check(kernel: &Kernel, lowered: &Lowered, sink: &mut Sink, report: &mut R
                 kernel.entry, bound.registers
             ),
         )
-        .note(format!("live at the fullest point: {}", list.join(", ")));
+        .note(format!("live at the fullest point: {}", list(&bound.items)));
         let fits = (1..wanted).rev().find(|n| {
             occupancy::registers_for(kernel.target, kernel.threads, *n) >= bound.registers
         });
@@ -220,5 +320,17 @@ pub fn check(kernel: &Kernel, lowered: &Lowered, sink: &mut Sink, report: &mut R
         }
         sink.push(diag);
     }
+    if own {
+        // The launch gives every thread the same; roles then move registers among themselves.
+        return kernel.registers.unwrap_or(left).min(left);
+    }
     bound.registers
+}
+
+fn list(items: &[(String, u32)]) -> String {
+    let items: Vec<String> = items
+        .iter()
+        .map(|(name, n)| format!("{name} {n}"))
+        .collect();
+    items.join(", ")
 }

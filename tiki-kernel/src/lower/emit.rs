@@ -25,6 +25,10 @@ pub(super) enum Once {
     Stride(usize, usize),
     /// A 16-bit constant.
     Half(u16),
+    /// A 32-bit constant that is held in a register.
+    Word(u32),
+    /// The lower word of a descriptor: byte offset of its start, its other bits.
+    Descriptor(i64, i64),
     /// A predicate that is always true or false.
     Truth(bool),
     /// Threads that are the first of those that hold the same elements.

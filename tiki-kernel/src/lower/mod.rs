@@ -16,12 +16,14 @@ mod asynchronous;
 mod control;
 mod convert;
 mod copy_tile;
+mod descriptors;
 mod emit;
 mod fragments;
 mod global;
 mod guards;
 mod lanes;
 mod math;
+mod matrix_store;
 mod mma;
 mod pointers;
 mod reduce;
@@ -33,7 +35,7 @@ mod transaction;
 mod warp;
 mod warpgroup;
 
-use crate::artifact::ParamKind;
+use crate::artifact::{Hidden, ParamKind};
 use crate::ast::{Places, Span};
 use crate::budget::shared_memory;
 use crate::diag::{Diag, Sink, codes};
@@ -57,6 +59,8 @@ pub struct Lowered {
     pub holds: Vec<String>,
     /// Bytes of dynamic shared memory.
     pub dynamic_shared: u32,
+    /// The launcher's own arguments, after the author's.
+    pub hidden: Vec<Hidden>,
 }
 
 /// Lowers a kernel. What the target cannot do goes to the sink.
@@ -89,6 +93,7 @@ struct Lower<'a> {
     once: BTreeMap<emit::Once, Operand>,
     unpacked: Option<(Reg, Reg, Reg)>,
     loops: Vec<control::Loop>,
+    hidden: Vec<Hidden>,
     shared_offsets: Vec<u32>,
 }
 
@@ -126,6 +131,7 @@ impl<'a> Lower<'a> {
             once: BTreeMap::new(),
             unpacked: None,
             loops: Vec::new(),
+            hidden: Vec::new(),
             shared_offsets: memory.offsets,
         }
     }
@@ -193,6 +199,7 @@ impl<'a> Lower<'a> {
             module: self.module,
             holds: self.holds,
             dynamic_shared: if memory.dynamic { memory.bytes } else { 0 },
+            hidden: self.hidden,
         }
     }
 

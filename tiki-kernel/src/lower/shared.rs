@@ -322,6 +322,9 @@ impl Lower<'_> {
 
     /// Stores a tile.
     pub(super) fn store_shared(&mut self, view: &SharedView, v: Value, vector: u32) {
+        if self.store_matrices(view, v) {
+            return;
+        }
         let t = self.tensor(v);
         let n = vector.max(1);
         let shape = Shape::of(t.dtype, n);

@@ -227,9 +227,14 @@ impl<'a> Lower<'a> {
                 .iter()
                 .map(|&i| self.element(*a, i as usize))
                 .collect(),
+            Op::Map(map) if self.narrows(v, map) => self.map_pairs(v, map),
             Op::Map(map) => (0..n)
                 .map(|i| Element::Whole(self.map_element(v, map, i)))
                 .collect(),
+            Op::Get(var) if self.plan.views.contains(&v) => {
+                let regs = self.variable(*var);
+                regs.into_iter().map(|r| Element::Whole(r.into())).collect()
+            }
             Op::Get(var) => {
                 let ty = Ty::of_register(self.dtype(v));
                 let regs = self.variable(*var);
@@ -253,6 +258,29 @@ impl<'a> Lower<'a> {
             _ => unreachable!("bug: {op:?} gives no register tensor"),
         };
         self.tiles.insert(v, Tile { elements });
+    }
+
+    /// Whether a map ends in a conversion to 16 bits of values that lie in pairs.
+    fn narrows(&self, v: Value, map: &Map) -> bool {
+        let t = self.tensor(v);
+        let even = (t.dist.values.first()).is_some_and(|m| m.extent.is_multiple_of(2));
+        let converts = map.region.body.iter().any(|s| {
+            matches!(&s.kind, StmtKind::Let(x, Op::Cast(a, _))
+                if *x == map.region.result && self.dtype(*a) == DType::F32)
+        });
+        even && converts && t.dtype.is_float() && t.dtype.bytes() == 2
+    }
+
+    /// Evaluates such a map into words of two elements.
+    fn map_pairs(&mut self, v: Value, map: &'a Map) -> Vec<Element> {
+        let mut out = Vec::new();
+        for i in (0..self.tensor(v).dist.len()).step_by(2) {
+            let parts = [i, i + 1].map(|i| self.map_element(v, map, i));
+            let word = self.def(Ty::B32, isa::pack(Ty::B32, 2), [Operand::vec(parts)]);
+            let word = self.register(&word, Ty::B32);
+            out.extend([false, true].map(|high| Element::Half { word, high }));
+        }
+        out
     }
 
     /// All elements of a tile in two registers a word, for 16-bit types: `None` where it is not packed.

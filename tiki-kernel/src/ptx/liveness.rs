@@ -5,7 +5,8 @@
 //! (a 64-bit one is two, a 16-bit one is one) and predicates apart; a value written but never read
 //! still takes its register at that point.
 
-use super::{Function, Reg, Stmt, verify::targets};
+use super::{Function, Imm, Operand, Reg, Stmt, verify::targets};
+use crate::isa::row::Kind;
 use crate::isa::{Ty, effects::Flow};
 use std::collections::HashMap;
 
@@ -42,14 +43,19 @@ pub fn words(t: Ty) -> u32 {
     }
 }
 
-/// Registers an instruction reads and writes; guards and parts of addresses are read.
+/// Registers an instruction reads and writes; guards and parts of addresses are read. A sum whose condition
+/// is the constant false begins at zero: what it updates is not read.
 #[must_use]
 pub fn reads_and_writes(inst: &super::Inst) -> (Vec<Reg>, Vec<Reg>) {
     let (mut reads, mut writes) = (vec![], vec![]);
     reads.extend(inst.guard.map(|g| g.reg));
-    for (o, pat) in inst.operands.iter().zip(&inst.op.row.form().pats) {
+    let pats = &inst.op.row.form().pats;
+    let zero = Operand::Imm(Imm::Int(0));
+    let anew =
+        (inst.operands.iter().zip(pats)).any(|(o, p)| p.kind == Kind::Condition && *o == zero);
+    for (o, pat) in inst.operands.iter().zip(pats) {
         o.visit(&mut |r, in_address| {
-            if pat.read || in_address {
+            if (pat.read && !(pat.write && anew)) || in_address {
                 reads.push(r);
             }
             if pat.write && !in_address {

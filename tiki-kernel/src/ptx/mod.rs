@@ -24,6 +24,7 @@ mod verify;
 pub use build::FnBuilder;
 pub use operand::{Base, Imm, Label, Operand, Reg};
 pub use parse::ParseErrors;
+pub(crate) use verify::targets;
 pub use verify::{Fault, verify};
 
 use crate::isa::{Op, Space, Ty};

@@ -157,7 +157,7 @@ fn names(o: &Operand, f: &mut impl FnMut(&str)) {
 }
 
 /// Labels that an instruction can go to.
-pub(super) fn targets(f: &Function, inst: &Inst) -> Vec<Label> {
+pub(crate) fn targets(f: &Function, inst: &Inst) -> Vec<Label> {
     let mut out = vec![];
     if matches!(inst.op.row.effects.flow, Flow::Branch | Flow::Switch) {
         for o in &inst.operands {

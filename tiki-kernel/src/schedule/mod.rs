@@ -7,9 +7,11 @@
 //! 3. [`widen_shared`]: a shared access is as wide as its layout proves.
 //! 4. [`plan_reductions`]: scratch for reductions over several warps and the barriers it needs.
 //! 5. [`fuse_maps`]: a map used once is computed element by element in its user.
+//! 6. [`alias_variables`]: a variable that is read is not copied while nobody writes it.
 //!
 //! Nothing here changes a result: an element is computed by the same operations in the same order.
 
+pub mod alias_variables;
 pub mod fuse_maps;
 pub mod narrow_global;
 pub mod order_loads;
@@ -25,6 +27,8 @@ use std::collections::BTreeSet;
 pub struct Plan {
     /// Maps and splats computed element by element where they are used.
     pub deferred: BTreeSet<Value>,
+    /// Reads of variables that are the variable's own registers.
+    pub views: BTreeSet<Value>,
 }
 
 /// Fills in the plans.
@@ -33,7 +37,7 @@ pub fn run(kernel: &mut Kernel, report: &mut Report) -> Plan {
     narrow_global::run(kernel, report);
     widen_shared::run(kernel, report);
     plan_reductions::run(kernel, report);
-    Plan {
-        deferred: fuse_maps::run(kernel, report),
-    }
+    let deferred = fuse_maps::run(kernel, report);
+    let views = alias_variables::run(kernel, &deferred);
+    Plan { deferred, views }
 }

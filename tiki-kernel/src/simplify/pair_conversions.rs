@@ -1,9 +1,12 @@
-//! Two f32 converted to 16 bits and packed into a word are one conversion of a pair.
+//! Two f32 converted to 16 bits and packed into a word are one conversion of a pair. A source that is written
+//! several times (a sum of products) must keep its value from its conversion to the packing.
 
 use super::flow::{Defs, inst, inst_mut, uses};
+use crate::isa::effects::Flow;
 use crate::isa::rows::{convert, moves};
 use crate::isa::{self, Rounding, Ty};
-use crate::ptx::{Function, Operand};
+use crate::ptx::liveness::reads_and_writes;
+use crate::ptx::{Function, Operand, Stmt};
 
 /// Pairs; whether anything changed.
 pub fn run(f: &mut Function) -> bool {
@@ -27,7 +30,7 @@ pub fn run(f: &mut Function) -> bool {
                 rows.contains(&c.op.row) && c.op == op.with(Rounding::Rn)
             })?;
             let stable = match c.operands[1] {
-                Operand::Reg(s) => defs.single(s).is_some(),
+                Operand::Reg(s) => defs.single(s).is_some() || keeps(f, s, defs.single(r)?, at),
                 _ => false,
             };
             (stable && uses[index(r)] == 1).then(|| (to, c.operands[1].clone()))
@@ -47,6 +50,21 @@ pub fn run(f: &mut Function) -> bool {
         }
     }
     !found.is_empty()
+}
+
+/// Whether the text goes straight from one statement to another without writing the register.
+fn keeps(f: &Function, r: crate::ptx::Reg, from: usize, to: usize) -> bool {
+    let between = f.body.as_ref().and_then(|b| b.get(from..to));
+    between.is_some_and(|between| {
+        between.iter().all(|s| match s {
+            Stmt::Label(_) => false,
+            Stmt::Inst(i) => {
+                let straight = matches!(i.op.row.effects.flow, Flow::Next);
+                straight && !reads_and_writes(i).1.contains(&r)
+            }
+            _ => true,
+        })
+    })
 }
 
 fn index(r: crate::ptx::Reg) -> usize {

@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 pub mod ampere;
+pub mod hopper;
 
 use tiki_kernel::dtype::DType;
 use tiki_kernel::ir::build::Builder;

@@ -185,7 +185,7 @@ impl<'a> Call<'a> {
     }
 
     #[cold]
-    fn place(&self, index: usize) -> Box<Place> {
+    pub(super) fn place(&self, index: usize) -> Box<Place> {
         Box::new(Place {
             kernel: self.plan.name().into(),
             argument: self.plan.params()[index].name.into(),

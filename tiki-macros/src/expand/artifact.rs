@@ -95,6 +95,13 @@ pub(crate) fn literal(source: &Source, output: &Output, file: &str) -> TokenStre
         Hidden::Workspace { bytes, zeroed } => {
             quote!(#p::Hidden::Workspace { bytes: #bytes, zeroed: #zeroed })
         }
+        Hidden::TensorMap {
+            param,
+            tile,
+            swizzle,
+        } => {
+            quote!(#p::Hidden::TensorMap { param: #param, tile: [#(#tile),*], swizzle: #swizzle })
+        }
     });
     let deny_spills = denies(source, "spills");
     let dependent = mentions(source.item.block.to_token_stream(), "dependent_wait");

@@ -10,6 +10,7 @@ use crate::error::LaunchError;
 use crate::machine::{
     Entry, Kind, Machine, RawEvent, RawFunction, RawGraph, RawModule, RawStream, Shot, Traits, Unit,
 };
+use crate::tensor_map::{Map, MapOf};
 
 /// A GPU.
 #[derive(Debug)]
@@ -347,6 +348,10 @@ impl Machine for Gpu {
     #[inline]
     fn launch(&self, shot: &Shot<'_>, at: RawStream) -> Result<(), LaunchError> {
         self.launch_shot(shot, at)
+    }
+
+    fn tensor_map(&self, of: &MapOf) -> Result<Map, LaunchError> {
+        self.encode_map(of)
     }
 
     fn begin_capture(&self, at: RawStream) -> Result<(), LaunchError> {

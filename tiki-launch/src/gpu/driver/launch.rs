@@ -157,8 +157,12 @@ impl Gpu {
         self.bind()?;
         let words = shot.args.words();
         let mut pointers = [const { MaybeUninit::<*mut c_void>::uninit() }; CAPACITY];
-        for (pointer, word) in pointers.iter_mut().zip(words) {
-            pointer.write(std::ptr::from_ref(word).cast_mut().cast());
+        for (i, (pointer, word)) in pointers.iter_mut().zip(words).enumerate() {
+            let word: *const c_void = match shot.args.map(i) {
+                Some(map) => std::ptr::from_ref(map).cast(),
+                None => std::ptr::from_ref(word).cast(),
+            };
+            pointer.write(word.cast_mut());
         }
         // SAFETY: all-zero is a valid attribute (it is ignored).
         let mut attributes: [sys::CUlaunchAttribute; 2] = unsafe { std::mem::zeroed() };
@@ -192,7 +196,7 @@ impl Gpu {
             numAttrs: count as c_uint,
         };
         // SAFETY: the function is loaded in the bound context; the first `words.len()` pointers are set,
-        // each to a word that outlives the call. They are as many as the entry declares: `must_declare` has
+        // each to a word (or tensor map) that outlives the call. They are as many as the entry declares: `must_declare` has
         // compared it with the description that a call fills in. The driver copies the values before it returns.
         let result = unsafe {
             sys::cuLaunchKernelEx(

@@ -21,5 +21,6 @@ pub mod interop;
 mod launch;
 pub(crate) mod probe;
 mod status;
+mod tensor_map;
 #[cfg(all(test, feature = "gpu"))]
 mod tests;

@@ -57,6 +57,7 @@ pub(super) const SYMBOLS: &[&str] = &[
     "cuStreamEndCapture",
     "cuStreamSynchronize",
     "cuStreamWaitEvent",
+    "cuTensorMapEncodeTiled",
     "cuThreadExchangeStreamCaptureMode",
 ];
 

@@ -1,0 +1,113 @@
+//! Tensor maps: how a launch tells the tensor memory accelerator of its tensors.
+//!
+//! An artefact says which ([`tiki_kernel::artifact::Hidden::TensorMap`]); what a map holds follows from the
+//! tensor that is given. A machine writes a map's 128 bytes in its own form. Maps are kept, by all that they
+//! depend on: a warm launch writes none.
+
+use std::collections::HashMap;
+
+use tiki_kernel::dtype::DType;
+
+use crate::error::{LaunchError, Place};
+use crate::machine::Machine;
+use crate::tensor::Operand;
+
+/// Axes of a map.
+pub(crate) const AXES: usize = 5;
+
+/// Maps kept before all are forgotten.
+const KEPT: usize = 4096;
+
+/// What a map holds. Axes are listed innermost first; those that a tensor lacks have extent and tile 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct MapOf {
+    pub dtype: DType,
+    pub rank: usize,
+    pub address: u64,
+    pub extents: [u64; AXES],
+    /// Bytes from one index to the next, of all axes but the innermost.
+    pub pitches: [u64; AXES - 1],
+    /// Elements of one copy.
+    pub tile: [u32; AXES],
+    /// Bytes of the swizzle, or 0.
+    pub swizzle: u32,
+}
+
+/// The bytes of a map, as a launch passes them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(align(64))]
+pub(crate) struct Map(pub [u64; 16]);
+
+/// The maps of a device.
+#[derive(Debug, Default)]
+pub(crate) struct Maps(HashMap<MapOf, Map>);
+
+impl MapOf {
+    /// Of a tensor; `tile` lists axes outermost first.
+    pub fn tensor(operand: &Operand<'_>, tile: [u32; AXES], swizzle: u32) -> MapOf {
+        let rank = operand.shape.len().min(AXES);
+        let size = u64::from(operand.dtype.bytes());
+        let mut map = MapOf {
+            dtype: operand.dtype,
+            rank,
+            address: operand.buffer.address() + operand.offset,
+            extents: [0; AXES],
+            pitches: [0; AXES - 1],
+            tile: [0; AXES],
+            swizzle,
+        };
+        for inner in 0..rank {
+            let axis = rank - 1 - inner;
+            // A tensor without elements is never copied from; a map has at least one.
+            map.extents[inner] = (operand.shape[axis] as u64).max(1);
+            map.tile[inner] = tile[axis];
+            if inner > 0 {
+                let pitch = operand.strides[axis] as u64 * size;
+                let empty = operand.shape.contains(&0);
+                map.pitches[inner - 1] = if empty { 16 } else { pitch };
+            }
+        }
+        map
+    }
+
+    /// What keeps the accelerator from such a tensor, if anything.
+    fn fault(&self) -> Option<String> {
+        if !self.address.is_multiple_of(16) {
+            return Some(format!(
+                "its address {:#x} is no multiple of 16",
+                self.address
+            ));
+        }
+        let mut pitches = self.pitches[..self.rank.saturating_sub(1)].iter();
+        let pitch = pitches.find(|p| !p.is_multiple_of(16) || **p >= 1 << 40)?;
+        Some(format!(
+            "its rows lie {pitch} bytes apart: the accelerator takes multiples of 16 below 2^40"
+        ))
+    }
+}
+
+impl Maps {
+    /// The map, made if it is not known.
+    pub fn get(
+        &mut self,
+        machine: &dyn Machine,
+        of: &MapOf,
+        place: impl FnOnce() -> Box<Place>,
+    ) -> Result<Map, LaunchError> {
+        if let Some(map) = self.0.get(of) {
+            return Ok(*map);
+        }
+        if let Some(why) = of.fault() {
+            return Err(LaunchError::TensorMap {
+                place: place(),
+                why,
+            });
+        }
+        let map = machine.tensor_map(of)?;
+        if self.0.len() >= KEPT {
+            self.0.clear();
+        }
+        self.0.insert(*of, map);
+        Ok(map)
+    }
+}
