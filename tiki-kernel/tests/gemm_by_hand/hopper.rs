@@ -374,7 +374,7 @@ impl Kit {
         let n0 = times(b, at.1, n);
         let slabs = n / width;
         // Two buffers take turns only if every tile uses both.
-        let newest = u32::from(slabs % 2 == 0);
+        let newest = u32::from(slabs.is_multiple_of(2));
         for slab in 0..slabs {
             when(b, leads, |b| {
                 b.push(StmtKind::Async(Async::WaitStores { newest, read: true }));
