@@ -24,6 +24,7 @@ const SOFT: f64 = 2.0 * (4.0 + 1.0) + 3.0 * 2.0;
 /// All of them.
 pub fn all(device: &Device) -> Result<Vec<Outcome>> {
     let mut out = Vec::new();
+    real(device, &mut out)?;
     adds(device, &mut out)?;
     transposes(device, &mut out)?;
     for_type::<f32>(device, &mut out)?;
@@ -456,6 +457,123 @@ fn gates<E: Kernels>(device: &Device, n: usize, out: &mut Vec<Outcome>) -> Resul
         format!("silu_mul {} {n}", E::NAME),
         Some(GATE),
         &got,
+        verdict,
+    );
+    Ok(())
+}
+
+/// The recorded tensors of `examples/data`: RMSNorm, causal softmax and silu of a real layer.
+fn real(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
+    let name = "examples/data/smollm2_layer15.safetensors";
+    let own = concat!(env!("CARGO_MANIFEST_DIR"), "/");
+    let path = if std::path::Path::new(name).exists() {
+        name.to_string()
+    } else {
+        format!("{own}{name}")
+    };
+    let file = tiki::checkpoint::Checkpoint::open(path).expect("the recorded tensors");
+    let read = |name: &str| file.read::<f16>(name).expect(name);
+    let wide64 = |name: &str| file.read::<f64>(name).expect(name).values;
+    let stream = device.stream();
+
+    let (hidden, weight) = (read("hidden"), read("norm_weight"));
+    let (rows, width) = (hidden.shape[0], hidden.shape[1]);
+    let mut y = poisoned::<f16, 2>(device, [rows, width])?;
+    f16::rms_norm(
+        width,
+        &stream,
+        &device.tensor_from(&hidden.values, [rows, width])?,
+        &device.tensor_from(&weight.values, [width])?,
+        &mut y,
+        1e-5,
+    )?;
+    let got = y.to_vec()?;
+    let verdict = judge(&got, &wide64("rms_norm_expected"), 0.0);
+    push(
+        out,
+        format!("real rms_norm f16 {rows} x {width}"),
+        Some(NORM),
+        &got,
+        verdict,
+    );
+
+    let scores = file.read::<f32>("scores").expect("scores");
+    let shape = [scores.shape[0], scores.shape[1]];
+    let mut y = poisoned::<f32, 2>(device, shape)?;
+    f32::softmax(
+        shape[1],
+        &stream,
+        &device.tensor_from(&scores.values, shape)?,
+        &mut y,
+        true,
+    )?;
+    let half: Vec<f16> = y.to_vec()?.into_iter().map(f16::from_f32).collect();
+    let verdict = judge(&half, &wide64("softmax_expected"), 0.0);
+    push(
+        out,
+        format!("real causal softmax f32 {} x {}", shape[0], shape[1]),
+        Some(SOFT),
+        &half,
+        verdict,
+    );
+
+    let (gate, up) = (read("gate"), read("up"));
+    let n = gate.values.len();
+    let mut y = poisoned::<f16, 1>(device, [n])?;
+    f16::silu(
+        &stream,
+        &device.tensor_from(&gate.values, [n])?,
+        &device.tensor_from(&up.values, [n])?,
+        &mut y,
+    )?;
+    let got = y.to_vec()?;
+    let silu = |g: f64| g / (1.0 + (-g).exp());
+    let expected: Vec<f64> = gate
+        .values
+        .iter()
+        .zip(&up.values)
+        .map(|(g, u)| silu(g.to_f64()) * u.to_f64())
+        .collect();
+    push(
+        out,
+        format!("real silu_mul f16 {n}"),
+        Some(GATE),
+        &got,
+        judge(&got, &expected, 0.0),
+    );
+
+    // The greatest of each row of the same tensor: exact.
+    let mut place = device.tensor_from(&vec![u32::MAX; rows], [rows])?;
+    f16::row_argmax(
+        width,
+        &stream,
+        &device.tensor_from(&hidden.values, [rows, width])?,
+        &mut place,
+    )?;
+    let places = place.to_vec()?;
+    let first = |row: &[f16]| {
+        (0..width)
+            .rev()
+            .max_by(|&a, &b| row[a].total_cmp(&row[b]))
+            .unwrap_or(0) as u32
+    };
+    let wrong = hidden
+        .values
+        .chunks(width)
+        .zip(&places)
+        .filter(|(row, p)| first(row) != **p)
+        .count();
+    let verdict = if wrong == 0 {
+        Ok("exact".into())
+    } else {
+        Err(format!("{wrong} wrong"))
+    };
+    let as_float: Vec<f32> = places.iter().map(|&i| i as f32).collect();
+    push(
+        out,
+        format!("real row_argmax f16 {rows} x {width}"),
+        None,
+        &as_float,
         verdict,
     );
     Ok(())
