@@ -46,6 +46,17 @@ fn cases_show_their_code() {
     assert!(count >= 60, "{count} cases");
 }
 
+/// Invariant: every code of the table can be met, and is shown how. Witness: a folder each.
+#[test]
+fn every_code_has_a_case() {
+    // A defect of the compiler has no recipe.
+    let without = ["TK099"];
+    for row in tiki::compiler::diag::codes::ROWS {
+        let there = root().join(row.name).is_dir();
+        assert_eq!(there, !without.contains(&row.name), "{}: {}", row.name, row.title);
+    }
+}
+
 /// A message speaks of kernels, not of how the macro or the compiler is made.
 #[test]
 fn no_inner_name_is_shown() {
