@@ -21,24 +21,78 @@ mod report;
 use proc_macro::TokenStream;
 
 /// Turns a function into a kernel: a type of the same name with a typed `launch`.
+///
+/// ```ignore
+/// #[tiki::kernel(threads = 256, grid = [x.dim(0)], build((E = f16, N = 4096), (E = f32, N = 1024)))]
+/// pub fn scale<E: Element, const N: usize>(x: &Global<E>, out: &mut Global<E>, by: f32) { .. }
+///
+/// scale::<f16, 4096>::launch(&stream, &x, &mut out, 2.0)?;
+/// const _: () = assert!(scale::<f16, 4096>::BUDGET.shared == 0);
+/// ```
+///
+/// The body is compiled to PTX while the crate is built, once an instance, and is checked by rustc as well:
+/// a function that nobody calls, against the types of the prelude. What is wrong is told at the token that
+/// is wrong. If the kernel does not compile, its type and `launch` are there all the same.
+///
+/// # The type
+/// `launch(stream, args..)` takes inputs (`&Global<E, R>`) as `&Tensor<E, R>`, outputs (`&mut Global`) as
+/// `&mut Tensor`, scalars by value; it evaluates the grid and every `require!` on the host. `ARTIFACT`,
+/// `BUDGET`, `PTX` and `REPORT` are constants of an instance. An instance that was not built is a compile
+/// error where it is named.
+///
+/// # Options
+/// `threads`, `warps` or `warpgroups`; `grid = [..]` over the arguments, or `persistent`; `target`,
+/// `cluster`, `registers`, `shared`, `blocks_per_sm`, `deny(..)`, `contract`; `build((E = f16, N = 4096), ..)`;
+/// `assume(path::N == 128)` for a constant the macro cannot see (an assertion holds rustc to it); `crate =
+/// path` where the dependency has another name.
+///
+/// # Looking inside
+/// `TIKI_DUMP=ast,ir,schedule,lower,ptx cargo build` writes the stages as files into `TIKI_DUMP_DIR`
+/// (`target/tiki` unless said); `time` adds the clock. Changing either variable expands again.
 #[proc_macro_attribute]
 pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
     expand::kernel(attribute.into(), item.into()).into()
 }
 
 /// Shares a function, a constant or a struct with kernels, in this crate and in others.
+///
+/// ```ignore
+/// #[tiki::device]
+/// pub fn silu(x: f32) -> f32 {
+///     x / (1.0 + exp(-x))
+/// }
+/// ```
+///
+/// The item stays what it is. Beside it stands a hidden macro of the same name, which hands its tokens, and
+/// those of all it uses, to the kernels that name it; `use` brings both, renamed or not, by glob or by path,
+/// through re-exports, and the callees need not be public. Names that are macros already (`vec`, `line`,
+/// `Debug`..) are refused, and so is recursion. A kernel that names a function without the attribute gets
+/// rustc's "cannot find macro": put `#[tiki::device]` before the function.
 #[proc_macro_attribute]
 pub fn device(attribute: TokenStream, item: TokenStream) -> TokenStream {
     bundle::device(attribute.into(), item.into()).into()
 }
 
-/// `#[tiki::device]` on every item of an inline module.
+/// `#[tiki::device]` on every function, constant and struct of an inline module.
 #[proc_macro_attribute]
 pub fn module(attribute: TokenStream, item: TokenStream) -> TokenStream {
     bundle::module(attribute.into(), item.into()).into()
 }
 
 /// Instances of kernels, one's own or another crate's, under one type.
+///
+/// ```ignore
+/// tiki::kernel_set! {
+///     pub struct Mine;
+///     gemm = lib::gemm<E = f16, BM = 256>;
+///     gemm = lib::gemm<E = bf16, BM = 128>;
+/// }
+/// Mine::gemm::<f16, 256>(&stream, &a, &b, &mut c)?;
+/// ```
+///
+/// The instances are this crate's own, so a library that builds more or fewer breaks nobody. Messages about
+/// a kernel of elsewhere stand on the line that names it. `crate = path;` before the struct says where
+/// `tiki` is.
 #[proc_macro]
 pub fn kernel_set(input: TokenStream) -> TokenStream {
     bundle::kernel_set(input.into()).into()

@@ -7,6 +7,21 @@ mod lib {
     pub const ROWS: usize = 8;
 
     #[tiki::device]
+    #[derive(Clone, Copy)]
+    pub struct Config {
+        pub scale: f32,
+        pub width: usize,
+    }
+
+    #[tiki::device]
+    pub const WIDE: Config = Config { scale: 2.0, width: 32 };
+
+    #[tiki::device]
+    pub fn scaled(x: f32, config: Config) -> f32 {
+        x * config.scale
+    }
+
+    #[tiki::device]
     pub fn clamp<T: Number>(x: T, low: T, high: T) -> T {
         max(low, min(x, high))
     }
@@ -36,6 +51,8 @@ mod lib {
 fn calls(x: &Global<f32>, out: &mut Global<f32>) {
     let v = lib::load_tile::<f32, 32>(x, 0);
     let w = lib::apply(&v, |a| lib::clamp(a, 0.0, 1.0)).map(lib::softplus);
+    let config = lib::Config { width: lib::WIDE.width, scale: 0.5 };
+    let w = w.map(|a| lib::scaled(a, config) + lib::scaled(a, lib::WIDE) + config.width as f32);
     lib::save(out, &w);
 }
 

@@ -3,7 +3,9 @@
 use super::scope::Scope;
 use super::value::{Closure, Num, RangeVal, Val};
 use super::{Check, Push};
-use crate::ast::{BinOp, Expr, ExprKind, GenericArg, Path, Span, Type, TypeKind, UnOp};
+use crate::ast::{
+    BinOp, Expr, ExprKind, GenericArg, Item, Name, Path, Span, Type, TypeKind, UnOp,
+};
 use crate::diag::codes;
 use crate::dtype::DType;
 use crate::ir::{self, Round};
@@ -162,20 +164,54 @@ impl<'a> Check<'a> {
                 let diag = self.error(codes::UNSUPPORTED, span, "`ptx!` is not built yet");
                 self.refuse(diag)
             }
-            ExprKind::Struct(path, _) => {
-                let name = path.segments.last().map_or("", |s| s.name.text.as_str());
-                let diag = self.error(
-                    codes::UNSUPPORTED,
-                    span,
-                    format!("the struct `{name}` is not known to kernels"),
-                );
-                self.refuse(diag)
-            }
+            ExprKind::Struct(path, fields) => self.record(path, fields, span),
             ExprKind::Unsupported(what) => {
                 let diag = self.error(codes::UNSUPPORTED, span, format!("kernels have no {what}"));
                 self.refuse(diag)
             }
         }
+    }
+
+    /// `Config { scale: 2.0, offset: x }`
+    fn record(
+        &mut self,
+        path: &'a Path,
+        given: &'a [(Name, Expr)],
+        span: Span,
+    ) -> Val<'a> {
+        let wanted = path.segments.last().map_or("", |s| s.name.text.as_str());
+        let found = self.program.items.iter().find_map(|item| match item {
+            Item::Struct { name, fields } if name.text == wanted => Some((name, fields)),
+            _ => None,
+        });
+        let Some((name, fields)) = found else {
+            let diag = self
+                .error(
+                    codes::UNSUPPORTED,
+                    span,
+                    format!("the struct `{wanted}` is not known to kernels"),
+                )
+                .help("put `#[tiki::device]` before it");
+            return self.refuse(diag);
+        };
+        let mut values: Vec<Option<Val<'a>>> = vec![None; fields.len()];
+        for (field, value) in given {
+            let val = self.eval(value);
+            let Some(i) = fields.iter().position(|(f, _)| f.text == field.text) else {
+                let message = format!("`{wanted}` has no field `{}`", field.text);
+                self.error(codes::UNKNOWN_NAME, field.span, message)
+                    .push(self);
+                continue;
+            };
+            values[i] = Some(self.typed(val, Some(&fields[i].1), value.span));
+        }
+        let missing = values.iter().position(Option::is_none);
+        if let Some(i) = missing {
+            let message = format!("`{wanted}` needs its field `{}`", fields[i].0.text);
+            let diag = self.error(codes::ARGUMENTS, span, message);
+            return self.refuse(diag);
+        }
+        Val::Record(name, fields, values.into_iter().flatten().collect())
     }
 
     fn short_circuit(&mut self, op: BinOp, a: &'a Expr, b: &'a Expr, span: Span) -> Val<'a> {
@@ -294,8 +330,8 @@ impl<'a> Check<'a> {
         let program = self.program;
         for item in &program.items {
             match item {
-                crate::ast::Item::Fn(f) if f.name.text == name => return Some(Val::DeviceFn(f)),
-                crate::ast::Item::Const { name: n, ty, value } if n.text == name => {
+                Item::Fn(f) if f.name.text == name => return Some(Val::DeviceFn(f)),
+                Item::Const { name: n, ty, value } if n.text == name => {
                     let root = self.root_scope();
                     return Some(self.in_scope(root, |c| {
                         let val = c.eval(value);
@@ -349,6 +385,10 @@ impl<'a> Check<'a> {
                     self.refuse(diag)
                 }
             },
+            (Val::Record(_, fields, parts), _) if fields.iter().any(|(f, _)| f.text == name) => {
+                let i = fields.iter().position(|(f, _)| f.text == name);
+                i.map_or(Val::Poison, |i| parts[i].clone())
+            }
             (Val::Dim3(grid), "x" | "y" | "z") => {
                 let axis = u8::from(name == "y") + 2 * u8::from(name == "z");
                 self.block_coordinate(*grid, axis, span)

@@ -3,7 +3,7 @@
 //! Most values are known at build time: integers, layouts, thread maps, closures, views. The others
 //! name a value of the typed program: [`Scalar`] and [`Reg`].
 
-use crate::ast::{DeviceFn, Expr, Pattern, Span};
+use crate::ast::{DeviceFn, Expr, Name, Pattern, Span, Type};
 use crate::dtype::DType;
 use crate::ir::{Cache, Digit, Dist, Value, Var, Xor};
 use crate::ops;
@@ -244,6 +244,8 @@ pub(crate) enum Val<'a> {
     Scalar(Scalar),
     Tuple(Vec<Val<'a>>),
     Array(Vec<Val<'a>>),
+    /// A device struct, with its fields as declared.
+    Record(&'a Name, &'a [(Name, Type)], Vec<Val<'a>>),
     Closure(Rc<Closure<'a>>),
     Func(&'static ops::Row, Num),
     /// The name of an element type.
@@ -297,6 +299,7 @@ impl Val<'_> {
             Val::Scalar(s) => format!("a run-time {}", s.num.name()),
             Val::Tuple(_) => "a tuple".into(),
             Val::Array(_) => "an array".into(),
+            Val::Record(name, ..) => format!("a `{}`", name.text),
             Val::Closure(_) => "a closure".into(),
             Val::Func(row, _) => format!("the function `{}`", row.name),
             Val::Type(t) => format!("the type `{t}`"),
@@ -334,7 +337,9 @@ impl Val<'_> {
     pub fn is_poison(&self) -> bool {
         match self {
             Val::Poison => true,
-            Val::Tuple(vs) | Val::Array(vs) => vs.iter().any(Val::is_poison),
+            Val::Tuple(vs) | Val::Array(vs) | Val::Record(_, _, vs) => {
+                vs.iter().any(Val::is_poison)
+            }
             _ => false,
         }
     }

@@ -1,7 +1,7 @@
 //! Uses another crate's device items every way a path can be written, and `tiki` under another name.
 
 use gpu::prelude::*;
-use tiki_test_library::{self as lib, diamond as twofold, maths, third_power};
+use tiki_test_library::{self as lib, Config, diamond as twofold, maths, third_power};
 
 mod glob {
     pub use tiki_test_library::*;
@@ -16,8 +16,11 @@ mod glob {
 )]
 pub fn every_way(x: &Global<f32, 1>, out: &mut Global<f32, 1>) {
     require!(x.dim(0) == out.dim(0));
-    let offset = tiki_test_library::PLAIN as f32;
-    let y = lib::load_with(x, block_idx().x, |x| x * 2.0 + offset);
+    let config = Config {
+        scale: 2.0,
+        offset: tiki_test_library::PLAIN as f32,
+    };
+    let y = lib::load_with(x, block_idx().x, |x| x * config.scale + config.offset);
     let y = y.map(|x| twofold(x) + third_power(x) + maths::cube(x));
     let y = y.map(|x| ::tiki_test_library::gelu_like(x) + glob::gelu_like(x));
     out.tile_mut([lib::WIDTH], [block_idx().x]).store(&y);
