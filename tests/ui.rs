@@ -53,7 +53,13 @@ fn every_code_has_a_case() {
     let without = ["TK099"];
     for row in tiki::compiler::diag::codes::ROWS {
         let there = root().join(row.name).is_dir();
-        assert_eq!(there, !without.contains(&row.name), "{}: {}", row.name, row.title);
+        assert_eq!(
+            there,
+            !without.contains(&row.name),
+            "{}: {}",
+            row.name,
+            row.title
+        );
     }
 }
 
