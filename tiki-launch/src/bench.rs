@@ -11,23 +11,27 @@
 use std::fmt::Display;
 use std::io::Write as _;
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::device::Device;
 use crate::error::LaunchError;
-use crate::machine::RawEvent;
+use crate::machine::{Kind, RawEvent};
 use crate::stream::Stream;
 
 /// How often.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bench {
-    /// Runs before the first sample.
+    /// Runs before the first sample; on a GPU more, if they took less than its clocks need to rise (0: none
+    /// at all).
     pub warm_up: usize,
     /// Samples.
     pub samples: usize,
     /// Runs in one sample; its time is divided by this.
     pub repeat: usize,
 }
+
+/// Work of this length brings a GPU's clocks up.
+const CLOCK_RISE: Duration = Duration::from_millis(200);
 
 impl Default for Bench {
     fn default() -> Bench {
@@ -113,9 +117,12 @@ impl Bench {
         mut prepare: impl FnMut() -> Result<(), LaunchError>,
         mut work: impl FnMut() -> Result<(), LaunchError>,
     ) -> Result<Samples, LaunchError> {
-        for _ in 0..self.warm_up {
+        let begin = Instant::now();
+        let mut runs = 0;
+        while runs < self.warm_up || self.cold(stream, begin)? {
             prepare()?;
             work()?;
+            runs += 1;
         }
         let mut timers = Timers::new(stream.device());
         for _ in 0..self.samples {
@@ -126,6 +133,16 @@ impl Bench {
         Ok(Samples::new(timers.read(self.repeat)?))
     }
 
+    /// Whether the device's clocks may still be rising: an idle GPU runs at a fraction of its clock and
+    /// takes tens of milliseconds of work to reach it. The machine has no such clock.
+    fn cold(&self, stream: &Stream, begin: Instant) -> Result<bool, LaunchError> {
+        if self.warm_up == 0 || stream.device().kind() == Kind::Vm {
+            return Ok(false);
+        }
+        stream.synchronize()?;
+        Ok(begin.elapsed() < CLOCK_RISE)
+    }
+
     /// Times two programs in turn, each first in every other pair.
     pub fn pair(
         &self,
@@ -133,9 +150,12 @@ impl Bench {
         mut a: impl FnMut() -> Result<(), LaunchError>,
         mut b: impl FnMut() -> Result<(), LaunchError>,
     ) -> Result<Pair, LaunchError> {
-        for _ in 0..self.warm_up {
+        let begin = Instant::now();
+        let mut runs = 0;
+        while runs < self.warm_up || self.cold(stream, begin)? {
             a()?;
             b()?;
+            runs += 1;
         }
         let (mut a_timers, mut b_timers) =
             (Timers::new(stream.device()), Timers::new(stream.device()));

@@ -3,9 +3,7 @@
 use super::scope::Scope;
 use super::value::{Closure, Num, RangeVal, Val};
 use super::{Check, Push};
-use crate::ast::{
-    BinOp, Expr, ExprKind, GenericArg, Item, Name, Path, Span, Type, TypeKind, UnOp,
-};
+use crate::ast::{BinOp, Expr, ExprKind, GenericArg, Item, Name, Path, Span, Type, TypeKind, UnOp};
 use crate::diag::codes;
 use crate::dtype::DType;
 use crate::ir::{self, Round};
@@ -173,12 +171,7 @@ impl<'a> Check<'a> {
     }
 
     /// `Config { scale: 2.0, offset: x }`
-    fn record(
-        &mut self,
-        path: &'a Path,
-        given: &'a [(Name, Expr)],
-        span: Span,
-    ) -> Val<'a> {
+    fn record(&mut self, path: &'a Path, given: &'a [(Name, Expr)], span: Span) -> Val<'a> {
         let wanted = path.segments.last().map_or("", |s| s.name.text.as_str());
         let found = self.program.items.iter().find_map(|item| match item {
             Item::Struct { name, fields } if name.text == wanted => Some((name, fields)),

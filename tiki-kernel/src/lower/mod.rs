@@ -40,7 +40,7 @@ use crate::ast::{Places, Span};
 use crate::budget::shared_memory;
 use crate::diag::{Diag, Sink, codes};
 use crate::dtype::DType;
-use crate::ir::{Kernel, Op, Value, Var};
+use crate::ir::{Async, Kernel, Op, StmtKind, Value, Var, visit};
 use crate::isa::{Space, Special, Ty};
 use crate::ptx::{self, Directive, FnBuilder, Module, Operand, Reg};
 use crate::schedule::Plan;
@@ -157,7 +157,16 @@ impl<'a> Lower<'a> {
             }
         }
         self.b.directive(Directive::ReqNtid([k.threads, 1, 1]));
-        if let Some(n) = k.registers {
+        // A cap beside `SetRegisters` costs speed (2% of a product at 8192); the assembler must know that one
+        // block an SM is enough, or it ignores them.
+        let mut roles = false;
+        visit::each(&k.body, &mut |stmt| {
+            roles |= matches!(stmt.kind, StmtKind::Async(Async::SetRegisters { .. }));
+        });
+        if roles {
+            self.b
+                .directive(Directive::MinNctaPerSm(k.blocks_per_sm.unwrap_or(1)));
+        } else if let Some(n) = k.registers {
             self.b.directive(Directive::MaxNreg(n));
         } else if let Some(n) = k.blocks_per_sm {
             self.b.directive(Directive::MinNctaPerSm(n));
