@@ -105,8 +105,8 @@ impl<'a> Lower<'a> {
         sink: &'a mut Sink,
     ) -> Lower<'a> {
         let mut defs = HashMap::new();
-        crate::ir::visit::each(&kernel.body, &mut |stmt| {
-            if let crate::ir::StmtKind::Let(v, op) = &stmt.kind {
+        visit::each(&kernel.body, &mut |stmt| {
+            if let StmtKind::Let(v, op) = &stmt.kind {
                 defs.insert(*v, op);
             }
         });
