@@ -57,21 +57,14 @@ impl<'a> Lower<'a> {
                 }
             }
             StmtKind::Async(a) => self.asynchronous(a),
-            StmtKind::Set(var, v) => {
-                let regs = self.variable(*var);
-                match &self.kernel.values[v.0 as usize].ty {
-                    Type::Scalar(_) => {
-                        let o = self.scalar(*v);
-                        self.copy(regs[0], o);
-                    }
-                    Type::Tensor(_) => {
-                        for (i, r) in regs.into_iter().enumerate() {
-                            let o = self.whole(*v, i);
-                            self.copy(r, o);
-                        }
-                    }
+            StmtKind::Set(var, v) => match &self.kernel.values[v.0 as usize].ty {
+                Type::Scalar(_) => {
+                    let o = self.scalar(*v);
+                    let r = self.variable(*var)[0];
+                    self.copy(r, o);
                 }
-            }
+                Type::Tensor(_) => self.set_variable(*var, *v),
+            },
             StmtKind::If {
                 cond,
                 then,

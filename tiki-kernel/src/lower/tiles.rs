@@ -2,7 +2,7 @@
 
 use super::Lower;
 use crate::dtype::DType;
-use crate::ir::{Block, Map, Op, StmtKind, TensorType, Value};
+use crate::ir::{Block, Map, Op, StmtKind, TensorType, Value, Var};
 use crate::isa::{self, Ty};
 use crate::ptx::{Operand, Reg};
 
@@ -231,20 +231,24 @@ impl<'a> Lower<'a> {
             Op::Map(map) => (0..n)
                 .map(|i| Element::Whole(self.map_element(v, map, i)))
                 .collect(),
-            Op::Get(var) if self.plan.views.contains(&v) => {
-                let regs = self.variable(*var);
-                regs.into_iter().map(|r| Element::Whole(r.into())).collect()
-            }
             Op::Get(var) => {
-                let ty = Ty::of_register(self.dtype(v));
-                let regs = self.variable(*var);
-                regs.into_iter()
-                    .map(|r| {
+                let mut regs = self.variable(*var);
+                let ty = self.variable_type(*var);
+                if !self.plan.views.contains(&v) {
+                    for r in &mut regs {
                         let copy = self.reg(ty);
-                        self.copy(copy, r.into());
-                        Element::Whole(copy.into())
-                    })
-                    .collect()
+                        self.copy(copy, (*r).into());
+                        *r = copy;
+                    }
+                }
+                if self.packs(*var) {
+                    let half = |word: Reg, high| Element::Half { word, high };
+                    regs.into_iter()
+                        .flat_map(|r| [half(r, false), half(r, true)])
+                        .collect()
+                } else {
+                    regs.into_iter().map(|r| Element::Whole(r.into())).collect()
+                }
             }
             Op::Select(c, a, b) => {
                 let t = self.dtype(v);
@@ -301,14 +305,54 @@ impl<'a> Lower<'a> {
         }
     }
 
+    /// Whether a variable's elements lie two in a register: 16-bit tensors of an even number.
+    pub(super) fn packs(&self, var: Var) -> bool {
+        let ty = &self.kernel.vars[var.0 as usize].ty;
+        let even = ty.tensor().is_some_and(|t| t.dist.len().is_multiple_of(2));
+        even && ty.dtype().bytes() == 2
+    }
+
+    /// The type of a variable's registers.
+    fn variable_type(&self, var: Var) -> Ty {
+        if self.packs(var) {
+            return Ty::B32;
+        }
+        Ty::of_register(self.kernel.vars[var.0 as usize].ty.dtype())
+    }
+
+    /// Assigns a register tensor to its variable.
+    pub(super) fn set_variable(&mut self, var: Var, v: Value) {
+        let regs = self.variable(var);
+        let packs = self.packs(var);
+        for (i, r) in regs.into_iter().enumerate() {
+            let o = if packs {
+                match self.packed_word(v, 2 * i) {
+                    Some(word) => word.into(),
+                    None => {
+                        let halves = [self.whole(v, 2 * i), self.whole(v, 2 * i + 1)];
+                        self.def(Ty::B32, isa::pack(Ty::B32, 2), [Operand::vec(halves)])
+                    }
+                }
+            } else {
+                self.whole(v, i)
+            };
+            self.copy(r, o);
+        }
+    }
+
     /// Registers of a variable.
-    pub(super) fn variable(&mut self, var: crate::ir::Var) -> Vec<Reg> {
+    pub(super) fn variable(&mut self, var: Var) -> Vec<Reg> {
         if let Some(r) = self.vars.get(&var) {
             return r.clone();
         }
         let info = &self.kernel.vars[var.0 as usize];
-        let n = info.ty.tensor().map_or(1, |t| t.dist.len());
-        let ty = Ty::of_register(info.ty.dtype());
+        let elements = info.ty.tensor().map_or(1, |t| t.dist.len());
+        let n = if self.packs(var) {
+            elements / 2
+        } else {
+            elements
+        };
+        let ty = self.variable_type(var);
         let regs: Vec<Reg> = self.holding(&info.name, |l| (0..n).map(|_| l.reg(ty)).collect());
         self.vars.insert(var, regs.clone());
         regs

@@ -5,6 +5,7 @@ mod list;
 mod rows;
 mod tiles;
 
+#[allow(unused_imports, reason = "each test binary uses its part")]
 pub use list::all;
 pub use rows::*;
 pub use tiles::*;
