@@ -118,7 +118,6 @@ pub fn bfind(op: &Op) -> Option<Run> {
 }
 #[inline(always)]
 fn extract(a: u64, pos: u32, len: u32, bits: u32, signed: bool) -> u64 {
-    let (pos, len) = (pos & 255, len & 255);
     let top = (pos + len).min(bits).wrapping_sub(1).min(bits - 1);
     let sign = signed && len != 0 && a >> top & 1 == 1;
     let kept = if pos >= bits { 0 } else { a >> pos };
@@ -135,22 +134,29 @@ fn extract(a: u64, pos: u32, len: u32, bits: u32, signed: bool) -> u64 {
 pub fn bfe(op: &Op) -> Option<Run> {
     Some(match op.ty("t")? {
         crate::isa::Ty::U32 => lanes!(|a: u32, b: u32, c: u32| -> u32 {
-            extract(u64::from(a), b, c, 32, false) as u32
+            extract(u64::from(a), b & 255, c & 255, 32, false) as u32
         }),
         crate::isa::Ty::S32 => {
-            lanes!(|a: u32, b: u32, c: u32| -> u32 { extract(u64::from(a), b, c, 32, true) as u32 })
+            lanes!(|a: u32, b: u32, c: u32| -> u32 {
+                extract(u64::from(a), b & 255, c & 255, 32, true) as u32
+            })
         }
         crate::isa::Ty::U64 => {
-            lanes!(|a: u64, b: u32, c: u32| -> u64 { extract(a, b, c, 64, false) })
+            lanes!(|a: u64, b: u32, c: u32| -> u64 {
+                extract(a, b.min(255), c.min(255), 64, false)
+            })
         }
-        _ => lanes!(|a: u64, b: u32, c: u32| -> u64 { extract(a, b, c, 64, true) }),
+        _ => {
+            lanes!(|a: u64, b: u32, c: u32| -> u64 { extract(a, b.min(255), c.min(255), 64, true) })
+        }
     })
 }
 /// See the row.
 #[must_use]
 pub fn bfi(op: &Op) -> Option<Run> {
     bits!(op, T => lanes!(|a: T, b: T, c: u32, d: u32| -> T {
-        let (pos, len) = (c & 255, d & 255);
+        // The 64-bit form is made of others and takes all bits of place and length.
+        let (pos, len) = if T::BITS == 64 { (c.min(255), d.min(255)) } else { (c & 255, d & 255) };
         let ones: T = if len >= T::BITS { !0 } else { (1 << len) - 1 };
         let mask: T = if pos >= T::BITS { 0 } else { ones << pos };
         let moved: T = if pos >= T::BITS { 0 } else { a << pos };

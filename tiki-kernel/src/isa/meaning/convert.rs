@@ -184,6 +184,24 @@ fn format(t: Ty) -> Option<Format> {
     })
 }
 
+/// A NaN of 64 bits in a narrower format: its sign and the top of its payload, quiet.
+#[inline(always)]
+fn kept_nan(x: u64, exponent: u32, fraction: u32) -> u64 {
+    let ones = (1u64 << exponent) - 1;
+    (x >> 63) << (exponent + fraction)
+        | ones << fraction
+        | 1 << (fraction - 1)
+        | (x & ((1 << 52) - 1)) >> (52 - fraction)
+}
+/// An f32 as f64; a NaN keeps its payload and becomes quiet.
+#[inline(always)]
+fn widen32(x: u32) -> u64 {
+    if x << 1 > 0xff00_0000 {
+        return u64::from(x >> 31) << 63 | 0x7ff8_0000_0000_0000 | u64::from(x & 0x7f_ffff) << 29;
+    }
+    f64::from(f32::from_bits(x)).to_bits()
+}
+
 /// See the row.
 #[must_use]
 pub fn float(op: &Op) -> Option<Run> {
@@ -195,13 +213,27 @@ pub fn float(op: &Op) -> Option<Run> {
         match (d, a) {
             (Ty::F32, Ty::F16) => return Some(lanes!(|x: u16| -> f32 { canon(from_f16(x)) })),
             (Ty::F16, Ty::F32) => return Some(lanes!(|x: f32| -> u16 { to_f16(x) })),
-            (Ty::F64, Ty::F32) => return Some(lanes!(|x: f32| -> f64 { f64::from(canon(x)) })),
-            (Ty::F32, Ty::F64) => return Some(lanes!(|x: f64| -> f32 { canon(x as f32) })),
-            (Ty::F32, Ty::F32) => return Some(lanes!(|x: f32| -> f32 { x })),
+            (Ty::F64, Ty::F32) => return Some(lanes!(|x: u32| -> u64 { widen32(x) })),
+            (Ty::F32, Ty::F64) => {
+                return Some(lanes!(|x: f64| -> f32 {
+                    let r = x as f32;
+                    if x.to_bits() << 1 > 0xffe0_0000_0000_0000 {
+                        f32::from_bits(kept_nan(x.to_bits(), 8, 23) as u32)
+                    } else {
+                        r
+                    }
+                }));
+            }
+            (Ty::F32, Ty::F32) => return Some(lanes!(|x: u32| -> u32 { x })),
+            (Ty::F64, Ty::F64) if op.get("rnd").is_none() => {
+                return Some(lanes!(|x: u64| -> u64 { x }));
+            }
             _ => {}
         }
     }
     format(d)?;
+    // Where the result is a 16-bit float, the flag changes nothing.
+    let ftz = ftz && !matches!(d, Ty::F16 | Ty::BF16);
     let flags =
         code | if whole { 8 } else { 0 } | if ftz { 16 } else { 0 } | if sat { 32 } else { 0 };
     #[inline(always)]
@@ -223,25 +255,49 @@ pub fn float(op: &Op) -> Option<Run> {
         })
     }
     macro_rules! to {
-        ($s:ty, $single:literal, |$x:ident| $read:expr) => {
+        ($s:ty, $single:literal, |$x:ident| $read:expr, $nan:expr) => {
             match d {
-                Ty::F16 => lanes!(flags; |a: $s| -> u16 { let $x = a; F16.round(step($read, $single, flags), mode_of(flags)) as u16 }),
-                Ty::BF16 => lanes!(flags; |a: $s| -> u16 { let $x = a; BF16.round(step($read, $single, flags), mode_of(flags)) as u16 }),
-                Ty::F32 => lanes!(flags; |a: $s| -> f32 {
-                    let $x = a;
-                    let r = f32::from_bits(F32.round(step($read, $single, flags), mode_of(flags)) as u32);
-                    if flags & 16 != 0 { flush(r) } else { r }
-                }),
-                _ => lanes!(flags; |a: $s| -> u64 { let $x = a; F64.round(step($read, $single, flags), mode_of(flags)) }),
+                Ty::F16 => lanes!(flags; |a: $s| -> u16 { let $x = a; let v = $read; match $nan {
+                    Some(bits) if v.is_nan() && flags & 32 == 0 => kept_nan(bits, 5, 10) as u16,
+                    _ => F16.round(step(v, $single, flags), mode_of(flags)) as u16,
+                } }),
+                Ty::BF16 => lanes!(flags; |a: $s| -> u16 { let $x = a; let v = $read; match $nan {
+                    Some(bits) if v.is_nan() && flags & 32 == 0 => kept_nan(bits, 8, 7) as u16,
+                    _ => BF16.round(step(v, $single, flags), mode_of(flags)) as u16,
+                } }),
+                Ty::F32 => lanes!(flags; |a: $s| -> f32 { let $x = a; let v = $read; match $nan {
+                    Some(bits) if v.is_nan() && flags & 32 == 0 => f32::from_bits(kept_nan(bits, 8, 23) as u32),
+                    _ => {
+                        let r = f32::from_bits(F32.round(step(v, $single, flags), mode_of(flags)) as u32);
+                        if flags & 16 != 0 { flush(r) } else { r }
+                    }
+                } }),
+                _ => lanes!(flags; |a: $s| -> u64 { let $x = a; let v = $read;
+                    if v.is_nan() && flags & 32 == 0 {
+                        if flags & 16 != 0 { 0x7fff_ffff_e000_0000 } else { v.to_bits() | 1 << 51 }
+                    } else {
+                        F64.round(step(v, $single, flags), mode_of(flags))
+                    } }),
             }
         };
     }
+    const CANONICAL: Option<u64> = None;
     Some(
         match a {
-            Ty::F16 => to!(u16, false, |x| f64::from(from_f16(x))),
-            Ty::BF16 => to!(u16, false, |x| f64::from(from_bf16(x))),
-            Ty::F32 => to!(f32, true, |x| f64::from(x)),
-            _ => to!(f64, false, |x| x),
+            Ty::F16 => to!(
+                u16,
+                false,
+                |x| f64::from_bits(widen32(from_f16(x).to_bits())),
+                CANONICAL
+            ),
+            Ty::BF16 => to!(
+                u16,
+                false,
+                |x| f64::from_bits(widen32(from_bf16(x).to_bits())),
+                CANONICAL
+            ),
+            Ty::F32 => to!(f32, true, |x| f64::from(x), CANONICAL),
+            _ => to!(f64, false, |x| x, Some(x.to_bits())),
         }
         .flags(flags),
     )
@@ -293,19 +349,27 @@ pub fn widen(op: &Op) -> Option<Run> {
     Some(if op.has("ftz") {
         lanes!(|a: u16| -> f32 { canon(flush(from_bf16(a))) })
     } else {
-        lanes!(|a: u16| -> f32 { canon(from_bf16(a)) })
+        lanes!(|a: u16| -> u32 { u32::from(a) << 16 })
     })
 }
 /// See the row.
 #[must_use]
 pub fn tf32(op: &Op) -> Option<Run> {
-    let flags = narrow_flags(op);
-    Some(lanes!(flags; |a: f32| -> u32 {
-        let e = Exact::of(f64::from(a));
-        let r = if flags & 16 != 0 { exact::TF32.round_finite(e, mode_of(flags)) } else { exact::TF32.round(e, mode_of(flags)) } as u32;
-        if flags & 8 != 0 && r >> 31 == 1 { 0 } else { r }
-    })
-    .flags(flags))
+    // To nearest away works on the bits alone, so that a NaN keeps its sign; the others give one NaN.
+    let away = mode(op).0 == Mode::Away;
+    let flags = narrow_flags(op) | if away { 32 } else { 0 };
+    Some(
+        lanes!(flags; |a: f32| -> u32 {
+            if a.is_nan() {
+                if flags & 32 != 0 { a.to_bits() & !0x1fff } else { 0x7fff_e000 }
+            } else {
+                let e = Exact::of(f64::from(a));
+                let r = if flags & 16 != 0 { exact::TF32.round_finite(e, mode_of(flags)) } else { exact::TF32.round(e, mode_of(flags)) } as u32;
+                if flags & 8 != 0 && r >> 31 == 1 { 0 } else { r }
+            }
+        })
+        .flags(flags),
+    )
 }
 #[inline(always)]
 fn f8(f: &Format, x: f32, flags: u32) -> u32 {

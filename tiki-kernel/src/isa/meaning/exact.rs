@@ -120,18 +120,35 @@ impl Exact {
     pub fn fused(a: f64, b: f64, c: f64) -> Exact {
         Exact::sum(a * b, c)
     }
-    /// `a / b` of values whose products are exact enough in f64.
+    /// A nearest value and the sign of what it misses; infinity from finite operands stands for what lies
+    /// beyond the largest number.
+    #[must_use]
+    #[inline]
+    pub fn beyond(value: f64, rest: i32) -> Exact {
+        if value.is_infinite() {
+            return Exact {
+                value: f64::MAX.copysign(value),
+                rest: if value > 0.0 { 1 } else { -1 },
+            };
+        }
+        Exact { value, rest }
+    }
+    /// `a / b`.
     #[must_use]
     #[inline]
     pub fn quotient(a: f64, b: f64) -> Exact {
         let q = a / b;
-        if !q.is_finite() || b.is_infinite() {
+        if q.is_nan() || a.is_infinite() || b.is_infinite() || a == 0.0 || b == 0.0 {
             return Exact::of(q);
         }
-        let r = (-q).mul_add(b, a);
+        if q.is_infinite() {
+            return Exact::beyond(q, 0);
+        }
+        // q misses something of the sign of a / b where |q b| < |a|.
+        let less = -compare_product(q.abs(), b.abs(), a.abs());
         Exact {
             value: q,
-            rest: sign(r) * if b < 0.0 { -1 } else { 1 },
+            rest: if (a < 0.0) == (b < 0.0) { less } else { -less },
         }
     }
     /// Square root.
@@ -139,14 +156,52 @@ impl Exact {
     #[inline]
     pub fn root(a: f64) -> Exact {
         let q = a.sqrt();
-        if !q.is_finite() {
+        if !q.is_finite() || a == 0.0 {
             return Exact::of(q);
         }
         Exact {
             value: q,
-            rest: sign((-q).mul_add(q, a)),
+            rest: -compare_product(q, q, a),
         }
     }
+}
+
+/// A finite f64 as an integer and a power of two; the sign apart.
+fn integer(x: f64) -> (u128, i32) {
+    let bits = x.abs().to_bits();
+    match bits >> 52 {
+        0 => (u128::from(bits), -1074),
+        e => (
+            u128::from((bits & ((1 << 52) - 1)) | 1 << 52),
+            e as i32 - 1075,
+        ),
+    }
+}
+
+/// Sign of `a * b - r`, exactly, of finite values where `r` is near `a * b`.
+#[must_use]
+pub fn compare_product(a: f64, b: f64, r: f64) -> i32 {
+    let ((ma, ea), (mb, eb), (mr, er)) = (integer(a), integer(b), integer(r));
+    let (p, ep) = (ma * mb, ea + eb);
+    let negative = (a < 0.0) != (b < 0.0);
+    let order = if p == 0 || mr == 0 {
+        i32::from(p != 0) - i32::from(mr != 0)
+    } else {
+        // Both as integers of the smaller power; one that does not fit is the larger.
+        let d = er - ep;
+        if d >= 0 {
+            if d as u32 <= mr.leading_zeros() {
+                p.cmp(&(mr << d)) as i32
+            } else {
+                -1
+            }
+        } else if d.unsigned_abs() <= p.leading_zeros() {
+            (p << -d).cmp(&mr) as i32
+        } else {
+            1
+        }
+    };
+    if negative { -order } else { order }
 }
 
 fn sign(x: f64) -> i32 {
@@ -377,5 +432,149 @@ pub fn to_bf16(v: f32) -> u16 {
         0x7fff
     } else {
         (bits.wrapping_add(0x7fff).wrapping_add(bits >> 16 & 1) >> 16) as u16
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn random(state: &mut u64) -> u64 {
+        *state ^= *state << 13;
+        *state ^= *state >> 7;
+        *state ^= *state << 17;
+        *state
+    }
+
+    #[test]
+    fn every_small_value_comes_back() {
+        for bits in 0..=u16::MAX {
+            let (h, b) = (from_f16(bits), from_bf16(bits));
+            if !h.is_nan() {
+                assert_eq!(to_f16(h), bits);
+                assert_eq!(F16.value(u64::from(bits)), f64::from(h));
+                assert_eq!(
+                    F16.round(Exact::of(f64::from(h)), Mode::Zero),
+                    u64::from(bits)
+                );
+            }
+            if !b.is_nan() {
+                assert_eq!(to_bf16(b), bits);
+                assert_eq!(BF16.value(u64::from(bits)), f64::from(b));
+            }
+        }
+        for f in [E4M3, E5M2] {
+            for bits in 0..=255u64 {
+                let v = f.value(bits);
+                if v.is_finite() {
+                    assert_eq!(f.round(Exact::of(v), Mode::Even), bits, "{f:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn rounding_agrees_with_the_processor() {
+        let mut s = 1;
+        for _ in 0..200_000 {
+            let x = f64::from_bits(random(&mut s));
+            if !x.is_nan() {
+                assert_eq!(
+                    F32.round(Exact::of(x), Mode::Even) as u32,
+                    (x as f32).to_bits(),
+                    "{x:e}"
+                );
+            }
+            let y = f32::from_bits(random(&mut s) as u32);
+            if !y.is_nan() {
+                assert_eq!(
+                    F16.round(Exact::of(f64::from(y)), Mode::Even),
+                    u64::from(to_f16(y)),
+                    "{y:e}"
+                );
+                assert_eq!(
+                    BF16.round(Exact::of(f64::from(y)), Mode::Even),
+                    u64::from(to_bf16(y)),
+                    "{y:e}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn directions_enclose_the_exact_value() {
+        let mut s = 3;
+        for _ in 0..100_000 {
+            let x = f64::from_bits(random(&mut s));
+            if !x.is_finite() {
+                continue;
+            }
+            for f in [F16, BF16, F32] {
+                let (down, up) = (
+                    f.value(f.round(Exact::of(x), Mode::Down)),
+                    f.value(f.round(Exact::of(x), Mode::Up)),
+                );
+                assert!(down <= x && x <= up, "{x:e} in {f:?}");
+                let zero = f.value(f.round(Exact::of(x), Mode::Zero));
+                assert_eq!(zero, if x < 0.0 { up } else { down });
+            }
+            // A rest too small for an f64 still decides a tie and a direction.
+            let tie = 1.0 + 2f64.powi(-24);
+            for (rest, bits) in [(-1, 0x3f80_0000), (0, 0x3f80_0000), (1, 0x3f80_0001)] {
+                assert_eq!(F32.round(Exact { value: tie, rest }, Mode::Even), bits);
+            }
+            assert_eq!(
+                F32.round(
+                    Exact {
+                        value: 1.0,
+                        rest: 1
+                    },
+                    Mode::Up
+                ),
+                0x3f80_0001
+            );
+            assert_eq!(
+                F32.round(
+                    Exact {
+                        value: 1.0,
+                        rest: -1
+                    },
+                    Mode::Zero
+                ),
+                0x3f7f_ffff
+            );
+        }
+    }
+
+    #[test]
+    fn products_are_compared_exactly() {
+        let mut s = 5;
+        for _ in 0..100_000 {
+            let (a, b) = (
+                f64::from_bits(random(&mut s)),
+                f64::from_bits(random(&mut s)),
+            );
+            let r = a * b;
+            if !a.is_finite() || !b.is_finite() || !r.is_finite() {
+                continue;
+            }
+            // Far from underflow the fused remainder is exact.
+            if r.abs() > 1e-250 {
+                let e = a.mul_add(b, -r);
+                assert_eq!(
+                    compare_product(a, b, r),
+                    i32::from(e > 0.0) - i32::from(e < 0.0),
+                    "{a:e} * {b:e}"
+                );
+            }
+        }
+        assert_eq!(
+            compare_product(f64::from_bits(3), 0.5, f64::from_bits(2)),
+            -1
+        );
+        assert_eq!(
+            compare_product(f64::from_bits(3), 0.5, f64::from_bits(1)),
+            1
+        );
     }
 }

@@ -5,22 +5,29 @@ use super::exact::{Exact, F32, F64, Mode};
 use super::{Args, File, Run, by_type, lanes, levels};
 use crate::isa::{Op, Rounding, Ty};
 
-/// The canonical NaN for any NaN.
+/// The canonical NaN for any NaN. By bits: what a NaN's payload is, the compiler may choose.
 #[inline(always)]
 pub(super) fn canon(x: f32) -> f32 {
-    if x.is_nan() {
-        f32::from_bits(0x7fff_ffff)
+    let b = x.to_bits();
+    f32::from_bits(if b & 0x7fff_ffff > 0x7f80_0000 {
+        0x7fff_ffff
     } else {
-        x
-    }
+        b
+    })
 }
+const SIZE64: u64 = 0x7fff_ffff_ffff_ffff;
+const INF64: u64 = 0x7ff0_0000_0000_0000;
+/// A NaN of a 64-bit operation: the last NaN operand, made quiet; without one, the negative default.
 #[inline(always)]
-fn canon64(x: f64) -> f64 {
-    if x.is_nan() {
-        f64::from_bits(0x7ff8_0000_0000_0000)
-    } else {
-        x
+fn nan64(operands: [f64; 3], r: f64) -> f64 {
+    let is_nan = |x: f64| x.to_bits() & SIZE64 > INF64;
+    let mut bits = 0xfff8_0000_0000_0000;
+    for x in operands {
+        if is_nan(x) {
+            bits = x.to_bits() | 1 << 51;
+        }
     }
+    f64::from_bits(if is_nan(r) { bits } else { r.to_bits() })
 }
 /// Zero of the same sign for a subnormal.
 #[inline(always)]
@@ -31,6 +38,15 @@ pub(super) fn flush(x: f32) -> f32 {
     } else {
         b
     })
+}
+/// A result of which the exact value lies below the normal range is zero, even if it rounds up into it.
+#[inline(always)]
+fn tiny(exact: f64, r: f32) -> f32 {
+    if exact.abs() < f64::from(f32::MIN_POSITIVE) {
+        f32::from_bits(r.to_bits() & 0x8000_0000)
+    } else {
+        r
+    }
 }
 /// Clamped to 0..1; NaN gives zero.
 #[inline(always)]
@@ -52,15 +68,18 @@ macro_rules! arithmetic {
     ($op:ident, |$($x:ident),*| $near:expr, $exact:expr) => {{
         let (ftz, sat) = ($op.has("ftz"), $op.has("sat"));
         macro_rules! directed { ($m:expr) => { if ftz {
-            lanes!(|$($x: f32),*| -> f32 { $(let $x = flush($x);)* let r = flush(f32::from_bits(F32.round($exact, $m) as u32)); r })
+            lanes!(|$($x: f32),*| -> f32 { $(let $x = flush($x);)* let e = $exact; tiny(e.value, flush(f32::from_bits(F32.round(e, $m) as u32))) })
         } else {
             lanes!(|$($x: f32),*| -> f32 { f32::from_bits(F32.round($exact, $m) as u32) })
         } } }
         match (mode($op), ftz, sat) {
             (Mode::Even | Mode::Away, false, false) => lanes!(|$($x: f32),*| -> f32 { canon($near) }),
-            (Mode::Even | Mode::Away, true, false) => lanes!(|$($x: f32),*| -> f32 { $(let $x = flush($x);)* canon(flush($near)) }),
+            (Mode::Even | Mode::Away, true, false) => lanes!(|$($x: f32),*| -> f32 { $(let $x = flush($x);)* tiny(($exact).value, canon(flush($near))) }),
             (Mode::Even | Mode::Away, false, true) => lanes!(|$($x: f32),*| -> f32 { saturate($near) }),
-            (Mode::Even | Mode::Away, true, true) => lanes!(|$($x: f32),*| -> f32 { $(let $x = flush($x);)* saturate(flush($near)) }),
+            (Mode::Even | Mode::Away, true, true) => lanes!(|$($x: f32),*| -> f32 { $(let $x = flush($x);)* saturate(tiny(($exact).value, flush($near))) }),
+            (Mode::Zero, true, true) => lanes!(|$($x: f32),*| -> f32 { $(let $x = flush($x);)* saturate(flush(f32::from_bits(F32.round($exact, Mode::Zero) as u32))) }),
+            (Mode::Down, true, true) => lanes!(|$($x: f32),*| -> f32 { $(let $x = flush($x);)* saturate(flush(f32::from_bits(F32.round($exact, Mode::Down) as u32))) }),
+            (Mode::Up, true, true) => lanes!(|$($x: f32),*| -> f32 { $(let $x = flush($x);)* saturate(flush(f32::from_bits(F32.round($exact, Mode::Up) as u32))) }),
             (Mode::Zero, _, true) => lanes!(|$($x: f32),*| -> f32 { saturate(f32::from_bits(F32.round($exact, Mode::Zero) as u32)) }),
             (Mode::Down, _, true) => lanes!(|$($x: f32),*| -> f32 { saturate(f32::from_bits(F32.round($exact, Mode::Down) as u32)) }),
             (Mode::Up, _, true) => lanes!(|$($x: f32),*| -> f32 { saturate(f32::from_bits(F32.round($exact, Mode::Up) as u32)) }),
@@ -70,18 +89,29 @@ macro_rules! arithmetic {
         }
     }};
 }
+/// Operands as three.
+macro_rules! three {
+    ($a:ident) => {
+        [$a, 0.0, 0.0]
+    };
+    ($a:ident, $b:ident) => {
+        [$a, $b, 0.0]
+    };
+    ($a:ident, $b:ident, $c:ident) => {
+        [$a, $c, $b]
+    };
+}
 /// The same of f64 values.
 macro_rules! arithmetic64 {
     ($op:ident, |$($x:ident),*| $near:expr, $exact:expr) => {
         match mode($op) {
-            Mode::Even | Mode::Away => lanes!(|$($x: f64),*| -> f64 { canon64($near) }),
-            Mode::Zero => lanes!(|$($x: f64),*| -> f64 { f64::from_bits(F64.round($exact, Mode::Zero)) }),
-            Mode::Down => lanes!(|$($x: f64),*| -> f64 { f64::from_bits(F64.round($exact, Mode::Down)) }),
-            Mode::Up => lanes!(|$($x: f64),*| -> f64 { f64::from_bits(F64.round($exact, Mode::Up)) }),
+            Mode::Even | Mode::Away => lanes!(|$($x: f64),*| -> f64 { nan64(three!($($x),*), $near) }),
+            Mode::Zero => lanes!(|$($x: f64),*| -> f64 { nan64(three!($($x),*), f64::from_bits(F64.round($exact, Mode::Zero))) }),
+            Mode::Down => lanes!(|$($x: f64),*| -> f64 { nan64(three!($($x),*), f64::from_bits(F64.round($exact, Mode::Down))) }),
+            Mode::Up => lanes!(|$($x: f64),*| -> f64 { nan64(three!($($x),*), f64::from_bits(F64.round($exact, Mode::Up))) }),
         }
     };
 }
-
 /// A sum whose exact zero takes the sign that a direction wants.
 #[inline(always)]
 fn zero_sign(x: Exact, both_negative: bool, down: bool) -> Exact {
@@ -123,36 +153,52 @@ fn fma32(a: f32, b: f32, c: f32, down: bool) -> Exact {
 #[inline(always)]
 fn product64(a: f64, b: f64) -> Exact {
     let r = a * b;
-    if !r.is_finite() || r == 0.0 {
+    if r.is_nan() || a.is_infinite() || b.is_infinite() || (r == 0.0 && (a == 0.0 || b == 0.0)) {
         return Exact::of(r);
     }
-    let e = a.mul_add(b, -r);
-    Exact {
-        value: r,
-        rest: i32::from(e > 0.0) - i32::from(e < 0.0),
-    }
+    Exact::beyond(r, super::exact::compare_product(a, b, r))
 }
 #[inline(always)]
 fn sum64(a: f64, b: f64, down: bool) -> Exact {
     let x = Exact::sum(a, b);
-    let x = if x.value.is_finite() {
-        x
-    } else {
-        Exact::of(x.value)
+    let x = match (x.value.is_finite(), a.is_finite() && b.is_finite()) {
+        (true, _) => x,
+        (false, true) => Exact::beyond(x.value, 0),
+        _ => Exact::of(x.value),
     };
-    zero_sign(
-        x,
-        a == 0.0 && b == 0.0 && a.is_sign_positive() && b.is_sign_positive(),
-        down,
-    )
+    let both = a == 0.0 && b == 0.0 && a.is_sign_positive() && b.is_sign_positive();
+    zero_sign(x, both, down)
 }
 /// `a * b + c` with the sign of what the f64 result misses.
 #[inline(always)]
 fn fma64(a: f64, b: f64, c: f64, down: bool) -> Exact {
     let r = a.mul_add(b, c);
     if !r.is_finite() {
-        return Exact::of(r);
+        let finite = a.is_finite() && b.is_finite() && c.is_finite();
+        return if finite {
+            Exact::beyond(r, 0)
+        } else {
+            Exact::of(r)
+        };
     }
+    // Small products are scaled up, so that no error term underflows; with a large c the sign decides.
+    let small = a != 0.0 && b != 0.0 && (a * b).abs() < 1e-250;
+    let up = super::exact::power(400);
+    let hopeless = (a * up * (b * up)).abs() < 1e-290 && r == c;
+    let rest = if small && (c.abs() > 1e-150 || hopeless) {
+        if (a < 0.0) == (b < 0.0) { 1 } else { -1 }
+    } else if small {
+        missing(a * up, b * up, c * up * up, r * up * up)
+    } else {
+        missing(a, b, c, r)
+    };
+    let p = a * b;
+    let both = p == 0.0 && c == 0.0 && p.is_sign_positive() && c.is_sign_positive();
+    zero_sign(Exact { value: r, rest }, both, down)
+}
+/// Sign of `a * b + c - r`, `r` being its nearest value.
+#[inline(always)]
+fn missing(a: f64, b: f64, c: f64, r: f64) -> i32 {
     // a*b = p + e exactly; then p + c = s + f exactly; the error is (s - r) + (f + e).
     let p = a * b;
     let e = a.mul_add(b, -p);
@@ -160,15 +206,7 @@ fn fma64(a: f64, b: f64, c: f64, down: bool) -> Exact {
     let t = s - p;
     let f = (p - (s - t)) + (c - t);
     let miss = (s - r) + (f + e);
-    let x = Exact {
-        value: r,
-        rest: i32::from(miss > 0.0) - i32::from(miss < 0.0),
-    };
-    zero_sign(
-        x,
-        p == 0.0 && c == 0.0 && p.is_sign_positive() && c.is_sign_positive(),
-        down,
-    )
+    i32::from(miss > 0.0) - i32::from(miss < 0.0)
 }
 
 macro_rules! by_width {
@@ -239,7 +277,7 @@ pub fn fma(op: &Op) -> Option<Run> {
         arithmetic64!(op, |a, b, c| a.mul_add(b, c), fma64(a, b, c, false))
     )
 }
-/// See the row.
+/// See the row. Of two NaN the first is given, unlike in sums and products.
 #[must_use]
 pub fn div(op: &Op) -> Option<Run> {
     by_width!(
@@ -249,7 +287,28 @@ pub fn div(op: &Op) -> Option<Run> {
             |a, b| a / b,
             Exact::quotient(f64::from(a), f64::from(b))
         ),
-        arithmetic64!(op, |a, b| a / b, Exact::quotient(a, b))
+        match mode(op) {
+            Mode::Even | Mode::Away =>
+                lanes!(|a: f64, b: f64| -> f64 { nan64([b, a, 0.0], a / b) }),
+            Mode::Zero => lanes!(|a: f64, b: f64| -> f64 {
+                nan64(
+                    [b, a, 0.0],
+                    f64::from_bits(F64.round(Exact::quotient(a, b), Mode::Zero)),
+                )
+            }),
+            Mode::Down => lanes!(|a: f64, b: f64| -> f64 {
+                nan64(
+                    [b, a, 0.0],
+                    f64::from_bits(F64.round(Exact::quotient(a, b), Mode::Down)),
+                )
+            }),
+            Mode::Up => lanes!(|a: f64, b: f64| -> f64 {
+                nan64(
+                    [b, a, 0.0],
+                    f64::from_bits(F64.round(Exact::quotient(a, b), Mode::Up)),
+                )
+            }),
+        }
     )
 }
 /// See the row.
@@ -278,9 +337,9 @@ pub fn abs(op: &Op) -> Option<Run> {
         if op.has("ftz") {
             lanes!(|a: f32| -> f32 { canon(flush(a)).abs() })
         } else {
-            lanes!(|a: u32| -> u32 { a & 0x7fff_ffff })
+            lanes!(|a: f32| -> f32 { f32::from_bits(canon(a).to_bits() & 0x7fff_ffff) })
         },
-        lanes!(|a: f64| -> f64 { a.abs() })
+        lanes!(|a: f64| -> f64 { nan64([a, 0.0, 0.0], a.abs()) })
     )
 }
 /// See the row.
@@ -289,11 +348,11 @@ pub fn neg(op: &Op) -> Option<Run> {
     by_width!(
         op,
         if op.has("ftz") {
-            lanes!(|a: f32| -> f32 { -flush(a) })
+            lanes!(|a: f32| -> f32 { canon(-flush(a)) })
         } else {
-            lanes!(|a: u32| -> u32 { a ^ 0x8000_0000 })
+            lanes!(|a: f32| -> f32 { canon(-a) })
         },
-        lanes!(|a: f64| -> f64 { -a })
+        lanes!(|a: f64| -> f64 { nan64([a, 0.0, 0.0], -a) })
     )
 }
 
@@ -331,11 +390,11 @@ pub(super) fn most32(a: f32, b: f32) -> f32 {
 }
 #[inline(always)]
 fn least64(a: f64, b: f64) -> f64 {
-    canon64(least!(a, b, <, |))
+    nan64([a, b, 0.0], least!(a, b, <, |))
 }
 #[inline(always)]
 fn most64(a: f64, b: f64) -> f64 {
-    canon64(least!(a, b, >, &))
+    nan64([a, b, 0.0], least!(a, b, >, &))
 }
 /// See the row.
 #[must_use]
@@ -373,6 +432,9 @@ pub(super) fn poison(a: f32, b: f32, r: f32) -> f32 {
 }
 #[inline(always)]
 fn with_sign(a: f32, b: f32, r: f32) -> f32 {
+    if r.is_nan() {
+        return f32::from_bits(0x7fff_ffff);
+    }
     f32::from_bits(r.to_bits() & 0x7fff_ffff | (a.to_bits() ^ b.to_bits()) & 0x8000_0000)
 }
 macro_rules! extreme {
@@ -429,7 +491,7 @@ pub fn testp(op: &Op) -> Option<Run> {
         "infinite" => lanes!(|a: T| -> bool { a.is_infinite() }),
         "number" => lanes!(|a: T| -> bool { !a.is_nan() }),
         "notanumber" => lanes!(|a: T| -> bool { a.is_nan() }),
-        "normal" => lanes!(|a: T| -> bool { a.is_normal() }),
+        "normal" => lanes!(|a: T| -> bool { a.is_normal() || a == 0.0 }),
         _ => lanes!(|a: T| -> bool { a.is_subnormal() }),
     })
 }
@@ -488,7 +550,22 @@ pub fn setp(op: &Op) -> Option<Run> {
 /// See the row.
 #[must_use]
 pub fn set(op: &Op) -> Option<Run> {
-    let (cmp, float) = (op.get("cmp")?, op.ty("d")? == Ty::F32);
+    let (cmp, float, ftz) = (op.get("cmp")?, op.ty("d")? == Ty::F32, op.has("ftz"));
+    macro_rules! flushed {
+        ($x:ident, $y:ident, $c:expr) => {
+            if float {
+                lanes!(|a: f32, b: f32| -> f32 {
+                    let ($x, $y) = (flush(a), flush(b));
+                    if $c { 1.0 } else { 0.0 }
+                })
+            } else {
+                lanes!(|a: f32, b: f32| -> u32 {
+                    let ($x, $y) = (flush(a), flush(b));
+                    if $c { !0 } else { 0 }
+                })
+            }
+        };
+    }
     macro_rules! narrow {
         ($x:ident, $y:ident, $c:expr) => {
             if float {
@@ -519,9 +596,9 @@ pub fn set(op: &Op) -> Option<Run> {
             }
         };
     }
-    Some(if op.ty("t")? == Ty::F64 {
-        comparisons!(cmp, wide)
-    } else {
-        comparisons!(cmp, narrow)
+    Some(match (op.ty("t")? == Ty::F64, ftz) {
+        (true, _) => comparisons!(cmp, wide),
+        (false, false) => comparisons!(cmp, narrow),
+        (false, true) => comparisons!(cmp, flushed),
     })
 }

@@ -57,6 +57,15 @@ impl Half for B {
     }
 }
 
+/// f16 whose subnormals are read as zero.
+struct Z;
+impl Z {
+    #[inline(always)]
+    fn read(x: u16) -> f32 {
+        F::read(F::flush(x))
+    }
+}
+
 #[inline(always)]
 fn fused<H: Half>(a: u16, b: u16, c: u16) -> u16 {
     let x = Exact::fused(
@@ -115,7 +124,38 @@ macro_rules! binary {
 binary! {
     add: |a, b| H::sum(a, b);
     sub: |a, b| H::sum(a, -b);
-    mul: |a, b| H::write(a * b);
+}
+
+/// A result of which the exact value lies below the normal range is zero, even if it rounds up into it.
+#[inline(always)]
+fn tiny<H: Half>(exact: f64, r: u16) -> u16 {
+    let least = f64::from(H::read(1 << H::FORMAT.fraction));
+    if H::FORMAT.fraction == 10 && exact.abs() < least {
+        r & 0x8000
+    } else {
+        H::flush(r)
+    }
+}
+#[inline(always)]
+fn product<H: Half>(a: u16, b: u16) -> u16 {
+    let (x, y) = (H::read(H::flush(a)), H::read(H::flush(b)));
+    tiny::<H>(f64::from(x) * f64::from(y), H::write(x * y))
+}
+#[inline(always)]
+fn fused_flushed<H: Half>(a: u16, b: u16, c: u16) -> u16 {
+    let (a, b, c) = (H::flush(a), H::flush(b), H::flush(c));
+    let exact = f64::from(H::read(a)) * f64::from(H::read(b)) + f64::from(H::read(c));
+    tiny::<H>(exact, fused::<H>(a, b, c))
+}
+/// See the row.
+#[must_use]
+pub fn mul(op: &Op) -> Option<Run> {
+    match (op.has("ftz"), op.has("sat")) {
+        (false, false) => each!(op, H, |p, q| H::write(H::read(p) * H::read(q))),
+        (true, false) => each!(op, H, |p, q| product::<H>(p, q)),
+        (false, true) => each!(op, H, |p, q| clamp::<H>(H::write(H::read(p) * H::read(q)))),
+        (true, true) => each!(op, H, |p, q| clamp::<H>(product::<H>(p, q))),
+    }
 }
 
 /// See the row.
@@ -123,28 +163,25 @@ binary! {
 pub fn fma(op: &Op) -> Option<Run> {
     match (op.has("ftz"), op.has("sat"), op.has("relu")) {
         (false, false, false) => each!(op, H, |a, b, c| fused::<H>(a, b, c)),
-        (true, false, false) => each!(op, H, |a, b, c| H::flush(fused::<H>(
-            H::flush(a),
-            H::flush(b),
-            H::flush(c)
-        ))),
+        (true, false, false) => each!(op, H, |a, b, c| fused_flushed::<H>(a, b, c)),
         (ftz, true, _) => {
             if ftz {
-                each!(op, H, |a, b, c| clamp::<H>(H::flush(fused::<H>(
-                    H::flush(a),
-                    H::flush(b),
-                    H::flush(c)
-                ))))
+                each!(op, H, |a, b, c| clamp::<H>(fused_flushed::<H>(a, b, c)))
             } else {
                 each!(op, H, |a, b, c| clamp::<H>(fused::<H>(a, b, c)))
             }
         }
         (false, false, true) => each!(op, H, |a, b, c| relu(fused::<H>(a, b, c))),
-        (true, false, true) => each!(op, H, |a, b, c| relu(H::flush(fused::<H>(
-            H::flush(a),
-            H::flush(b),
-            H::flush(c)
-        )))),
+        (true, false, true) => each!(op, H, |a, b, c| relu(fused_flushed::<H>(a, b, c))),
+    }
+}
+/// The one NaN for any.
+#[inline(always)]
+fn quiet<H: Half>(x: u16) -> u16 {
+    if u64::from(x & 0x7fff) > H::FORMAT.infinity.unwrap_or(0x7fff) {
+        0x7fff
+    } else {
+        x
     }
 }
 /// Zero for a negative; NaN stays.
@@ -156,24 +193,18 @@ pub(super) fn relu(x: u16) -> u16 {
 #[must_use]
 pub fn abs(op: &Op) -> Option<Run> {
     if op.has("ftz") {
-        each!(op, H, |a| H::flush(a) & 0x7fff)
+        each!(op, H, |a| quiet::<H>(H::flush(a) & 0x7fff))
     } else {
-        each!(op, H, |a| {
-            let _ = H::FORMAT;
-            a & 0x7fff
-        })
+        each!(op, H, |a| quiet::<H>(a & 0x7fff))
     }
 }
 /// See the row.
 #[must_use]
 pub fn neg(op: &Op) -> Option<Run> {
     if op.has("ftz") {
-        each!(op, H, |a| H::flush(a) ^ 0x8000)
+        each!(op, H, |a| quiet::<H>(H::flush(a) ^ 0x8000))
     } else {
-        each!(op, H, |a| {
-            let _ = H::FORMAT;
-            a ^ 0x8000
-        })
+        each!(op, H, |a| quiet::<H>(a ^ 0x8000))
     }
 }
 macro_rules! extreme {
@@ -277,12 +308,24 @@ pub fn setp(op: &Op) -> Option<Run> {
             pair_compare!(F, $x, $y, $c)
         };
     }
+    macro_rules! z {
+        ($x:ident, $y:ident, $c:expr) => {
+            half_compare!(Z, 0, $x, $y, $c)
+        };
+    }
+    macro_rules! zz {
+        ($x:ident, $y:ident, $c:expr) => {
+            pair_compare!(Z, $x, $y, $c)
+        };
+    }
     macro_rules! bb {
         ($x:ident, $y:ident, $c:expr) => {
             pair_compare!(B, $x, $y, $c)
         };
     }
     Some(match op.ty("t")? {
+        Ty::F16 if op.has("ftz") => comparisons!(cmp, z),
+        Ty::F16x2 if op.has("ftz") => comparisons!(cmp, zz),
         Ty::F16 => comparisons!(cmp, f),
         Ty::BF16 => comparisons!(cmp, b),
         Ty::F16x2 => comparisons!(cmp, ff),
@@ -326,19 +369,40 @@ macro_rules! pair_compare {
 }
 use pair_compare;
 
-/// See the row.
+/// See the row. One is `3c00` as f16, `3f80` as bfloat.
 #[must_use]
 pub fn set(op: &Op) -> Option<Run> {
     let cmp = op.get("cmp")?;
-    macro_rules! one {
-        ($x:ident, $y:ident, $c:expr) => {
-            each!(op, H, |p, q| {
-                let ($x, $y) = (H::read(p), H::read(q));
-                H::write(if $c { 1.0 } else { 0.0 })
-            })
+    macro_rules! any {
+        ($one:literal, $x:ident, $y:ident, $c:expr) => {
+            if op.has("ftz") {
+                each!(op, H, |p, q| {
+                    let ($x, $y) = (H::read(H::flush(p)), H::read(H::flush(q)));
+                    if $c { $one } else { 0 }
+                })
+            } else {
+                each!(op, H, |p, q| {
+                    let ($x, $y) = (H::read(p), H::read(q));
+                    if $c { $one } else { 0 }
+                })
+            }
         };
     }
-    comparisons!(cmp, one)
+    macro_rules! half {
+        ($x:ident, $y:ident, $c:expr) => {
+            any!(0x3c00, $x, $y, $c)
+        };
+    }
+    macro_rules! brain {
+        ($x:ident, $y:ident, $c:expr) => {
+            any!(0x3f80, $x, $y, $c)
+        };
+    }
+    if matches!(op.ty("d")?, Ty::F16 | Ty::F16x2) {
+        comparisons!(cmp, half)
+    } else {
+        comparisons!(cmp, brain)
+    }
 }
 /// See the row.
 #[must_use]
@@ -346,16 +410,27 @@ pub fn set_bits(op: &Op) -> Option<Run> {
     let cmp = op.get("cmp")?;
     macro_rules! one {
         ($x:ident, $y:ident, $c:expr) => {
-            each!(op, H, |p, q| {
-                let ($x, $y) = (H::read(p), H::read(q));
-                if $c { 0xffff } else { 0 }
-            })
+            if op.has("ftz") {
+                each!(op, H, |p, q| {
+                    let ($x, $y) = (H::read(H::flush(p)), H::read(H::flush(q)));
+                    if $c { 0xffff } else { 0 }
+                })
+            } else {
+                each!(op, H, |p, q| {
+                    let ($x, $y) = (H::read(p), H::read(q));
+                    if $c { 0xffff } else { 0 }
+                })
+            }
         };
     }
     if op.ty("d")?.bits() == 32 && op.ty("t")?.bits() == 16 {
         macro_rules! wide {
             ($x:ident, $y:ident, $c:expr) => {
                 match op.ty("t")? {
+                    Ty::F16 if op.has("ftz") => Some(lanes!(|p: u16, q: u16| -> u32 {
+                        let ($x, $y) = (Z::read(p), Z::read(q));
+                        if $c { !0 } else { 0 }
+                    })),
                     Ty::F16 => Some(lanes!(|p: u16, q: u16| -> u32 {
                         let ($x, $y) = (F::read(p), F::read(q));
                         if $c { !0 } else { 0 }

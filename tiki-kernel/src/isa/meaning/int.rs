@@ -149,15 +149,16 @@ pub fn addc(op: &Op) -> Option<Run> {
 /// See the row.
 #[must_use]
 pub fn sub_cc(op: &Op) -> Option<Run> {
-    words!(op, T => lanes_carry!(_c, |a: T, b: T| -> T { a.overflowing_sub(b) }))
+    // After a subtraction the carry says that nothing was borrowed.
+    words!(op, T => lanes_carry!(_c, |a: T, b: T| -> T { let (v, borrow) = a.overflowing_sub(b); (v, !borrow) }))
 }
 /// See the row.
 #[must_use]
 pub fn subc(op: &Op) -> Option<Run> {
     if op.has("cc") {
-        words!(op, T => lanes_carry!(c, |a: T, b: T| -> T { a.borrowing(b, c) }))
+        words!(op, T => lanes_carry!(c, |a: T, b: T| -> T { let (v, borrow) = a.borrowing(b, !c); (v, !borrow) }))
     } else {
-        words!(op, T => lanes_carry!(c, |a: T, b: T| -> T { (a.borrowing(b, c).0, c) }))
+        words!(op, T => lanes_carry!(c, |a: T, b: T| -> T { (a.borrowing(b, !c).0, c) }))
     }
 }
 
