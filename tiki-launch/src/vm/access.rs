@@ -51,6 +51,18 @@ pub(super) struct Part {
     pub(super) at: Addresses,
 }
 
+/// The one space of an access, unless its addresses are generic.
+#[inline(always)]
+fn fixed(space: Space, own: bool) -> Option<Space> {
+    Some(match space {
+        _ if own => Space::Local,
+        Space::Generic => return None,
+        Space::SharedCta | Space::SharedCluster => Space::Shared,
+        Space::ParamEntry | Space::ParamFunc => Space::Param,
+        s => s,
+    })
+}
+
 /// Splits generic addresses by space; other accesses are one part.
 pub(super) fn parts(
     space: Space,
@@ -59,13 +71,7 @@ pub(super) fn parts(
     at: Addresses,
 ) -> ([Option<Part>; 5], usize) {
     let mut out = [None, None, None, None, None];
-    if own || space != Space::Generic {
-        let space = match space {
-            _ if own => Space::Local,
-            Space::SharedCta | Space::SharedCluster => Space::Shared,
-            Space::ParamEntry | Space::ParamFunc => Space::Param,
-            s => s,
-        };
+    if let Some(space) = fixed(space, own) {
         out[0] = Some(Part { space, mask, at });
         return (out, 1);
     }
@@ -260,6 +266,14 @@ impl Team {
     pub(super) fn load(&mut self, ctx: &Ctx<'_, '_>, a: &Access, warp: &mut Warp) -> Result<()> {
         let address = &ctx.step.addresses[ctx.slot(a.addr) as usize];
         let at = addresses(warp, address, ctx.mask);
+        if let Some(space) = fixed(a.space, address.own) {
+            let part = Part {
+                space,
+                mask: ctx.mask,
+                at,
+            };
+            return self.load_part(ctx, a, warp, &part, Dest::new(ctx, a));
+        }
         let (list, n) = parts(a.space, address.own, ctx.mask, at);
         for part in list.iter().take(n).flatten() {
             self.load_part(ctx, a, warp, part, Dest::new(ctx, a))?;
@@ -428,6 +442,14 @@ impl Team {
     pub(super) fn store(&mut self, ctx: &Ctx<'_, '_>, a: &Access, warp: &mut Warp) -> Result<()> {
         let address = &ctx.step.addresses[ctx.slot(a.addr) as usize];
         let at = addresses(warp, address, ctx.mask);
+        if let Some(space) = fixed(a.space, address.own) {
+            let part = Part {
+                space,
+                mask: ctx.mask,
+                at,
+            };
+            return self.store_part(ctx, a, warp, &part, Dest::new(ctx, a));
+        }
         let (list, n) = parts(a.space, address.own, ctx.mask, at);
         for part in list.iter().take(n).flatten() {
             self.store_part(ctx, a, warp, part, Dest::new(ctx, a))?;

@@ -1,0 +1,221 @@
+//! Every form of the instruction table that computes in registers: the machine against an NVIDIA GPU.
+//!
+//! Invariant: equal bits on every lane, except for the approximate unit, whose distance is recorded.
+//! Forms of `tests/silicon/known.txt` are known to differ; `tests/silicon/h200.txt` says how, and is the last
+//! record. No other form may differ.
+//! Witness: each form that the assembler accepts (`tests/silicon/forms.txt`, one a line), on 8192 lanes of corner
+//! and random operands. Without a GPU (feature `gpu`) the machine alone runs them: none may be refused.
+//!
+//! `TIKI_FORMS=.. cargo test -p tiki-launch --features gpu --test silicon -- --ignored record` writes the list anew.
+#![cfg_attr(not(feature = "gpu"), allow(dead_code))]
+
+#[path = "silicon/inputs.rs"]
+mod inputs;
+#[path = "silicon/kernel.rs"]
+mod kernel;
+
+use std::collections::BTreeMap;
+use tiki_kernel::isa::{self, Op};
+use tiki_kernel::target::Target;
+use tiki_launch::{Call, Device, Kernel, RawParam, Tensor};
+
+const LANES: usize = 8192;
+const OPERANDS: usize = 5;
+const AT_ONCE: usize = 48;
+
+fn list() -> String {
+    std::env::var("TIKI_FORMS")
+        .unwrap_or_else(|_| format!("{}/tests/silicon/forms.txt", env!("CARGO_MANIFEST_DIR")))
+}
+
+fn target() -> Target {
+    Target::all().max_by_key(|t| t.row().capability).unwrap()
+}
+
+/// The forms of the list, by row.
+fn forms() -> BTreeMap<String, Vec<Op>> {
+    let mut out: BTreeMap<String, Vec<Op>> = BTreeMap::new();
+    for line in std::fs::read_to_string(list()).unwrap().lines() {
+        let (page, text) = line.split_once(' ').unwrap();
+        let op = isa::read(text)
+            .into_iter()
+            .find(|o| page == o.row.name)
+            .unwrap_or_else(|| panic!("no row for {line}"));
+        out.entry(format!("{page} {}", op.row.operands))
+            .or_default()
+            .push(op);
+    }
+    out
+}
+
+fn run(device: &Device, ops: &[Op], inputs: &[u64]) -> Result<Vec<u64>, String> {
+    let text = kernel::module(ops, LANES as u32, target()).to_string();
+    let params = [
+        RawParam::input::<u64>("inputs"),
+        RawParam::output::<u64>("outputs"),
+    ];
+    let k = Kernel::from_ptx(&text, "forms", params)
+        .threads([128, 1, 1])
+        .load(device)
+        .map_err(|e| format!("{e}\n{text}"))?;
+    let stream = device.stream();
+    let x: Tensor<u64, 1> = device
+        .tensor_from(inputs, [inputs.len()])
+        .map_err(|e| e.to_string())?;
+    let n = ops.len() * kernel::RESULTS * LANES;
+    let mut y: Tensor<u64, 1> = device.zeros([n]).map_err(|e| e.to_string())?;
+    let mut call = Call::raw(&stream, &k).map_err(|e| e.to_string())?;
+    call.tensor(0, &x)
+        .and_then(|c| c.tensor_mut(1, &mut y))
+        .and_then(|c| c.grid([LANES as u64 / 128, 1, 1]))
+        .and_then(|c| c.launch())
+        .map_err(|e| e.to_string())?;
+    drop(call);
+    y.to_vec().map_err(|e| e.to_string())
+}
+
+#[test]
+fn the_machine_runs_every_form() {
+    let vm = Device::vm().unwrap();
+    let words = inputs::inputs(1, OPERANDS, LANES);
+    let all = forms();
+    assert!(all.values().map(Vec::len).sum::<usize>() > 1000);
+    for (row, ops) in &all {
+        // One of every row, and the last: the whole list runs beside a GPU.
+        let some = [ops[0], ops[ops.len() - 1]];
+        run(&vm, &some, &words).unwrap_or_else(|e| panic!("{row}: {e}"));
+    }
+}
+
+#[test]
+#[cfg(feature = "gpu")]
+fn the_machine_agrees_with_a_gpu() {
+    let (gpu, vm) = (Device::cuda(0).unwrap(), Device::vm().unwrap());
+    let words = inputs::inputs(1, OPERANDS, LANES);
+    let mut report = format!("{} (driver {})\n", gpu.name(), gpu.driver());
+    let mut wrong = 0;
+    for (row, ops) in &forms() {
+        for part in ops.chunks(AT_ONCE) {
+            let (a, b) = match (run(&vm, part, &words), run(&gpu, part, &words)) {
+                (Ok(a), Ok(b)) => (a, b),
+                (a, b) => {
+                    report += &format!("REFUSED {row}: {:?} {:?}\n", a.err(), b.err());
+                    wrong += 1;
+                    continue;
+                }
+            };
+            for (n, op) in part.iter().enumerate() {
+                let (count, line) = judge(op, n, &a, &b, &words);
+                wrong += count;
+                report += &line;
+            }
+        }
+    }
+    println!("{report}");
+    if let Ok(path) = std::env::var("TIKI_RESULTS") {
+        std::fs::write(path, &report).unwrap();
+    }
+    assert_eq!(wrong, 0, "{wrong} forms differ");
+}
+
+/// Compares one form on all lanes: whether it is wrong, and a line if there is something to say.
+#[cfg(feature = "gpu")]
+fn judge(op: &Op, n: usize, a: &[u64], b: &[u64], words: &[u64]) -> (usize, String) {
+    let approximate = op.row.text.contains("approx");
+    let full = op.row.text.contains("full");
+    let integer = op.ty("t").is_some_and(|t| t.is_int());
+    let (mut differ, mut worst, mut first) = (0, 0u64, None);
+    for r in 0..kernel::RESULTS {
+        for i in 0..LANES {
+            let at = (n * kernel::RESULTS + r) * LANES + i;
+            let divides = integer && matches!(op.row.head(), "div" | "rem");
+            let divisor =
+                words[LANES + i] & (u64::MAX >> (64 - op.ty("t").map_or(64, |t| t.bits())));
+            if a[at] == b[at] || (divides && divisor == 0) {
+                continue;
+            }
+            differ += 1;
+            worst = worst.max(a[at].abs_diff(b[at]));
+            first.get_or_insert_with(|| {
+                let operands: Vec<String> = (0..OPERANDS)
+                    .map(|k| format!("{:x}", words[k * LANES + i]))
+                    .collect();
+                format!(
+                    "lane {i} result {r}: machine {:x}, gpu {:x}, operands {}",
+                    a[at],
+                    b[at],
+                    operands.join(" ")
+                )
+            });
+        }
+    }
+    match first {
+        None => (0, String::new()),
+        Some(first) => {
+            let known = include_str!("silicon/known.txt")
+                .lines()
+                .any(|l| l == op.to_string());
+            let kind = if approximate || full {
+                "approximate"
+            } else {
+                "DIFFERS"
+            };
+            (
+                usize::from(!(approximate || full || known)),
+                format!(
+                    "{kind} {} {op}: {differ} lanes, at most {worst} apart; {first}\n",
+                    op.row.name
+                ),
+            )
+        }
+    }
+}
+
+/// Halves a list until what is left is accepted.
+#[cfg(feature = "gpu")]
+fn sift(ops: &[Op], accepts: &dyn Fn(&[Op]) -> bool, out: &mut Vec<Op>) {
+    if ops.is_empty() {
+        return;
+    }
+    if accepts(ops) {
+        out.extend_from_slice(ops);
+    } else if ops.len() > 1 {
+        let (a, b) = ops.split_at(ops.len() / 2);
+        sift(a, accepts, out);
+        sift(b, accepts, out);
+    }
+}
+
+/// Asks the driver which forms exist, and writes the list to the file that `TIKI_FORMS` names.
+#[test]
+#[ignore = "writes the list of forms"]
+#[cfg(feature = "gpu")]
+fn record() {
+    let gpu = Device::cuda(0).unwrap();
+    let accepts = |ops: &[Op]| {
+        let text = kernel::module(ops, LANES as u32, target()).to_string();
+        let params = [
+            RawParam::input::<u64>("inputs"),
+            RawParam::output::<u64>("outputs"),
+        ];
+        Kernel::from_ptx(&text, "forms", params)
+            .threads([128, 1, 1])
+            .load(&gpu)
+            .is_ok()
+    };
+    let mut lines = String::new();
+    for row in isa::all().filter(|r| kernel::testable(r)) {
+        let all: Vec<Op> = kernel::choices(row)
+            .into_iter()
+            .filter(kernel::has_parts)
+            .collect();
+        let mut kept = vec![];
+        for part in all.chunks(AT_ONCE) {
+            sift(part, &accepts, &mut kept);
+        }
+        for op in kept {
+            lines += &format!("{} {op}\n", row.name);
+        }
+    }
+    std::fs::write(std::env::var("TIKI_FORMS").expect("TIKI_FORMS"), lines).unwrap();
+}
