@@ -48,6 +48,7 @@ mod matrix;
 mod memory;
 mod object;
 mod options;
+mod planes;
 mod program;
 mod shared;
 #[allow(unsafe_code)]

@@ -1,6 +1,6 @@
 //! Comparisons and choices.
 
-use super::{Args, File, Run, lanes, levels, put_plane};
+use super::{Args, File, Run, by_type, lanes, levels, put_plane};
 use crate::isa::Op;
 
 /// Writes a comparison's bits: combined with the condition of the row if it has one, and the opposite to
@@ -180,4 +180,17 @@ pub fn slct(op: &Op) -> Option<Run> {
 pub(super) fn copy(f: &mut File, from: u32, to: u32, mask: u32) {
     let plane = f.words[from as usize].0;
     put_plane(&mut f.words[to as usize], &plane, mask);
+}
+/// See the row.
+#[must_use]
+pub fn testp(op: &Op) -> Option<Run> {
+    let kind = op.get("kind")?;
+    by_type!(op.ty("t"), [F32 => f32, F64 => f64], T => match kind {
+        "finite" => lanes!(|a: T| -> bool { a.is_finite() }),
+        "infinite" => lanes!(|a: T| -> bool { a.is_infinite() }),
+        "number" => lanes!(|a: T| -> bool { !a.is_nan() }),
+        "notanumber" => lanes!(|a: T| -> bool { a.is_nan() }),
+        "normal" => lanes!(|a: T| -> bool { a.is_normal() || a == 0.0 }),
+        _ => lanes!(|a: T| -> bool { a.is_subnormal() }),
+    })
 }

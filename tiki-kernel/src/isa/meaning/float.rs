@@ -2,7 +2,7 @@
 
 use super::compare::compare;
 use super::exact::{Exact, F32, F64, Mode};
-use super::{Args, File, Run, by_type, lanes, levels};
+use super::{Args, File, Run, lanes, levels};
 use crate::isa::{Op, Rounding, Ty};
 
 /// The canonical NaN for any NaN. By bits: what a NaN's payload is, the compiler may choose.
@@ -482,20 +482,6 @@ pub fn copysign(op: &Op) -> Option<Run> {
         lanes!(|a: f64, b: f64| -> f64 { b.copysign(a) })
     )
 }
-/// See the row.
-#[must_use]
-pub fn testp(op: &Op) -> Option<Run> {
-    let kind = op.get("kind")?;
-    by_type!(op.ty("t"), [F32 => f32, F64 => f64], T => match kind {
-        "finite" => lanes!(|a: T| -> bool { a.is_finite() }),
-        "infinite" => lanes!(|a: T| -> bool { a.is_infinite() }),
-        "number" => lanes!(|a: T| -> bool { !a.is_nan() }),
-        "notanumber" => lanes!(|a: T| -> bool { a.is_nan() }),
-        "normal" => lanes!(|a: T| -> bool { a.is_normal() || a == 0.0 }),
-        _ => lanes!(|a: T| -> bool { a.is_subnormal() }),
-    })
-}
-
 /// All comparisons of floats, given how a value is read.
 macro_rules! comparisons {
     ($cmp:expr, $make:ident) => {

@@ -6,7 +6,7 @@
 
 use super::super::effects::PURE;
 #[cfg(feature = "meaning")]
-use super::super::meaning::{Meaning::Lanes, float};
+use super::super::meaning::{Meaning::Lanes, compare, float};
 use super::super::row::table;
 use super::{ALWAYS, AMPERE};
 
@@ -58,7 +58,7 @@ table! {
     #[doc = "d = the magnitude of b with the sign of a"]
     COPYSIGN = "copysign t:f32|f64", "=d:t a:t b:t", ALWAYS, PURE, Lanes(float::copysign);
     #[doc = "p = whether a is of a kind"]
-    TESTP = "testp kind:finite|infinite|number|notanumber|normal|subnormal t:f32|f64", "=d:pred a:t", ALWAYS, PURE, Lanes(float::testp);
+    TESTP = "testp kind:finite|infinite|number|notanumber|normal|subnormal t:f32|f64", "=d:pred a:t", ALWAYS, PURE, Lanes(compare::testp);
     #[doc = "p = comparison of a and b; the u forms are true if an operand is NaN"]
     SETP = "setp cmp:eq|ne|lt|le|gt|ge|equ|neu|ltu|leu|gtu|geu|num|nan ftz? t:f32|f64", "=d:pred|p a:t b:t", ALWAYS, PURE, Lanes(float::setp);
     #[doc = "p = comparison of a and b, combined with c"]
