@@ -197,9 +197,7 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
         warm_up: 2,
         ..Default::default()
     }
-    .run(&stream, || {
-        gemm_ampere::<f16, 128, 128, 32, 4>::launch(&stream, &da, &db, &mut c)
-    })?;
+    .run(&stream, || launch(&mut c))?;
     let flops = 2.0 * (m * n * k) as f64 / time.median() / 1e6;
     println!(
         "{}: {m} x {n} x {k} in {:.1} us, {flops:.3} TFLOP/s",
