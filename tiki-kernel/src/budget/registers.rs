@@ -18,7 +18,7 @@ use crate::diag::{Diag, Sink, codes};
 use crate::ir::Kernel;
 use crate::isa::effects::{Async, Group, Where};
 use crate::lower::Lowered;
-use crate::ptx::{Function, Operand, Reg, liveness};
+use crate::ptx::{Function, Operand, Reg, Stmt, liveness, targets};
 use crate::report::Report;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -57,7 +57,8 @@ pub fn bound(function: &Function, holds: &[String]) -> Bound {
 /// Bounds the registers of what runs with each register count: `None` is the count of the launch.
 #[must_use]
 pub fn bounds(function: &Function, holds: &[String]) -> BTreeMap<Option<u32>, Bound> {
-    let free = free(function);
+    let (free, uniform) = free(function);
+    let looped = in_loops(function);
     let core = core(function);
     let live = liveness::run(function);
     let roles = super::roles::run(function);
@@ -73,7 +74,8 @@ pub fn bounds(function: &Function, holds: &[String]) -> BTreeMap<Option<u32>, Bo
             live.before(i).collect::<Vec<_>>(),
             out.into_iter().collect(),
         ] {
-            let set: Vec<Reg> = set.into_iter().filter(|r| !free.contains(r)).collect();
+            let again = |r: &Reg| free.contains(r) || (looped[i] && uniform.contains(r));
+            let set: Vec<Reg> = set.into_iter().filter(|r| !again(r)).collect();
             let words = |in_core: bool| -> u32 {
                 (set.iter().filter(|r| core.contains(r) == in_core))
                     .map(|r| liveness::words(function.ty(*r)))
@@ -184,32 +186,74 @@ fn repeated(function: &Function) -> u32 {
     seen.values().filter(|n| **n > 1).count() as u32
 }
 
-/// Registers that hold what can be had again for one instruction.
-fn free(function: &Function) -> BTreeSet<Reg> {
+/// Statements within a loop: between a label and a jump back to it.
+fn in_loops(function: &Function) -> Vec<bool> {
+    let body = function.body.as_deref().unwrap_or(&[]);
+    let mut places = BTreeMap::new();
+    let mut out = vec![false; body.len()];
+    for (i, s) in body.iter().enumerate() {
+        match s {
+            Stmt::Label(l) => {
+                places.insert(l.0, i);
+            }
+            Stmt::Inst(inst) => {
+                for head in targets(function, inst)
+                    .iter()
+                    .filter_map(|l| places.get(&l.0))
+                {
+                    out[*head..=i].fill(true);
+                }
+            }
+            _ => {}
+        }
+    }
+    out
+}
+
+/// Registers that hold what can be had again for one instruction (special registers, arguments, addresses of
+/// variables, constants); and those computed of arguments and constants alone, which the assembler holds
+/// in registers of their own (uniform ones, one for a warp) through a loop.
+fn free(function: &Function) -> (BTreeSet<Reg>, BTreeSet<Reg>) {
     let mut writes: BTreeMap<Reg, u32> = BTreeMap::new();
-    let mut cheap = BTreeSet::new();
     for (_, inst) in function.insts() {
-        let (_, written) = liveness::reads_and_writes(inst);
+        for r in liveness::reads_and_writes(inst).1 {
+            *writes.entry(r).or_default() += 1;
+        }
+    }
+    let (mut cheap, mut uniform) = (BTreeSet::new(), BTreeSet::new());
+    for (_, inst) in function.insts() {
+        let (reads, written) = liveness::reads_and_writes(inst);
+        if inst.guard.is_some() || written.iter().any(|r| writes[r] > 1) {
+            continue;
+        }
         let param = inst.op.row.effects.reads != Where::Nothing
             && matches!(
                 inst.op.space(),
                 crate::isa::Space::Param | crate::isa::Space::ParamEntry
             );
-        let special = inst.op.row.effects.is_pure()
-            && inst.operands.len() == 2
-            && matches!(
-                inst.operands[1],
-                Operand::Special(_) | Operand::Var(..) | Operand::Imm(_)
-            );
-        for r in written {
-            *writes.entry(r).or_default() += 1;
-            if (param || special) && inst.guard.is_none() {
-                cheap.insert(r);
-            }
+        let pure = inst.op.row.effects.is_pure();
+        let source = inst.operands.get(1).filter(|_| inst.operands.len() == 2);
+        let leaf = match source {
+            Some(Operand::Special(s)) => Some(s.row().uniform),
+            Some(Operand::Var(..) | Operand::Imm(_)) => Some(true),
+            _ => None,
+        };
+        let whole = |r: &Reg| {
+            let t = function.ty(*r);
+            t == crate::isa::Ty::Pred || (t.bits() >= 32 && !t.is_float())
+        };
+        let of_uniform = pure
+            && leaf.is_none()
+            && reads.iter().all(|r| uniform.contains(r))
+            && written.iter().chain(&reads).all(whole);
+        if param || (pure && leaf.is_some()) {
+            cheap.extend(&written);
+        }
+        if param || (pure && leaf == Some(true)) || of_uniform {
+            uniform.extend(written);
         }
     }
-    cheap.retain(|r| writes[r] == 1);
-    cheap
+    (cheap, uniform)
 }
 
 /// Holds the bound against the budgets.

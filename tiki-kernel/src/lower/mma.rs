@@ -1,13 +1,17 @@
 //! Products by warps: `acc += a @ b.T`, done when the statement is.
 //!
-//! Per step of K, a warp loads the left fragments of all its rows; then, pair by pair of columns, the
-//! right fragments and their products. The right fragments of the next pair are loaded before the
-//! products of this one. So between any two instructions live the accumulator, one step of left fragments
-//! and two pairs of right ones; the assembler moves loads further ahead as far as registers allow.
+//! A warp's operand is cut into *units*: one tile of 16 rows of A, two tiles of 8 columns of B. The side that
+//! takes fewer registers is *held* for a whole step of K, the other *streams* by. The text is a pipeline
+//! without spare registers: the next unit of the stream is loaded before the products of this one; in the
+//! last unit of a step, behind the last use of a held unit, the next step's takes its place:
 //!
 //! ```text
-//! left(0..mi)  right(0)  | right(1) products(0) | right(2) products(1) | ..
+//! held(0..) stream(0) | stream(1) products(0) | stream(2) products(1) | ..
+//! last unit of a step   stream(0 of the next)   held 0: products, held'(0)   held 1: products, held'(1) ..
 //! ```
+//!
+//! So between any two instructions live the accumulator, one step of the held side and two units of the
+//! other. The assembler keeps this order; it moves loads little by itself.
 //!
 //! The accumulator of warp (i, j) holds rows `i * WM ..` and columns `j * WN ..`; see [`layout`].
 
@@ -106,25 +110,50 @@ impl<'a> Lower<'a> {
         };
         let regs = self.variable(mma.acc);
         let (rows, columns) = (wm / 16, wn / 8);
-        for at in 0..depth / step(left) {
-            let left: Vec<Vec<Reg>> = (0..rows)
-                .map(|i| self.left_fragment(&source, at, i))
-                .collect();
-            let mut next = self.fragment(&loader, at, 0);
-            for pair in (0..columns).step_by(2) {
-                let now = next;
-                next = if pair + 2 < columns {
-                    self.fragment(&loader, at, pair + 2)
-                } else {
-                    Vec::new()
-                };
-                for (j, b) in now.chunks(2).enumerate() {
-                    for (i, a) in left.iter().enumerate() {
-                        let first = 4 * (pair as usize + j + columns as usize * i);
-                        let c = Operand::vec(regs[first..first + 4].iter().copied());
-                        let [a, b] = [a.as_slice(), b].map(|r| Operand::vec(r.iter().copied()));
-                        self.ins(None, op, vec![c.clone(), a, b, c]);
-                    }
+        let steps = depth / step(left);
+        let units = [rows, columns.div_ceil(2)];
+        // 0: the left side is held, 1: the right one.
+        let held = usize::from(units[1] < units[0]);
+        let load = |l: &mut Self, side: usize, at: u32, unit: u32| match side {
+            0 => l.left_fragment(&source, at, unit),
+            _ => l.fragment(&loader, at, 2 * unit),
+        };
+        // The products of a held and a streamed unit.
+        let product = |l: &mut Self, kept: (u32, &[Reg]), passing: (u32, &[Reg]), j: usize| {
+            let sides = if held == 0 {
+                [kept, passing]
+            } else {
+                [passing, kept]
+            };
+            let [(i, a), (pair, b)] = sides;
+            let Some(b) = b.chunks(2).nth(j) else { return };
+            let first = 4 * (2 * pair + j as u32 + columns * i) as usize;
+            let c = Operand::vec(regs[first..first + 4].iter().copied());
+            let [a, b] = [a, b].map(|r| Operand::vec(r.iter().copied()));
+            l.ins(None, op, vec![c.clone(), a, b, c]);
+        };
+        let (stream, count) = (1 - held, units[1 - held]);
+        let mut keep: Vec<Vec<Reg>> = (0..units[held]).map(|u| load(self, held, 0, u)).collect();
+        let mut next = load(self, stream, 0, 0);
+        for (at, unit) in (0..steps).flat_map(|at| (0..count).map(move |u| (at, u))) {
+            let (last, ends) = (unit + 1 == count, at + 1 == steps);
+            let now = next;
+            next = match (last, ends) {
+                (false, _) => load(self, stream, at, unit + 1),
+                (true, false) => load(self, stream, at + 1, 0),
+                (true, true) => Vec::new(),
+            };
+            if last && !ends {
+                for (u, regs) in (0..).zip(&mut keep) {
+                    product(self, (u, regs), (unit, &now), 0);
+                    product(self, (u, regs), (unit, &now), 1);
+                    *regs = load(self, held, at + 1, u);
+                }
+                continue;
+            }
+            for j in 0..2 {
+                for (u, regs) in (0..).zip(&keep) {
+                    product(self, (u, regs), (unit, &now), j);
                 }
             }
         }

@@ -51,6 +51,18 @@ fn open_linear(view: &SharedView, at: &[u32]) -> i64 {
     sum
 }
 
+/// The part of the constant that no swizzle sees goes to the values: tiles that differ only there share a
+/// base.
+fn constant_last(view: &SharedView, mut form: Form, mut k: Vec<i64>) -> (Form, Vec<i64>) {
+    let unit = 1_i64 << view.swizzle.filter(|x| x.bits > 0).map_or(0, top);
+    let moved = form.constant - form.constant.rem_euclid(unit);
+    if moved > 0 {
+        form.constant -= moved;
+        k.iter_mut().for_each(|k| *k += moved);
+    }
+    (form, k)
+}
+
 /// One past the highest bit a swizzle reads or writes.
 pub(super) fn top(x: Xor) -> u32 {
     x.base + x.shift.unsigned_abs() + x.bits
@@ -65,6 +77,7 @@ pub(super) fn plan(view: &SharedView, t: &TensorType) -> Plan {
     let k: Vec<i64> = (0..t.dist.len())
         .map(|v| place(0, v) - form.constant)
         .collect();
+    let (form, k) = constant_last(view, form, k);
     let threads = t.dist.thread_count() as usize;
     let present = |thread: usize, v: usize| {
         t.dist
@@ -103,11 +116,15 @@ pub(super) fn plan(view: &SharedView, t: &TensorType) -> Plan {
 impl Lower<'_> {
     /// The addresses of the accesses of `n` elements from each of these values on.
     fn shared_addresses(&mut self, view: &SharedView, t: &TensorType, n: u32) -> Vec<Operand> {
+        let firsts = (0..t.dist.len()).step_by(n as usize);
+        if !view.dynamic.is_empty() {
+            let lanes = self.lanes_of(view, t.clone());
+            return firsts.map(|i| self.lane_address(&lanes, i)).collect();
+        }
         let name = format!("address of {}", self.kernel.shared[view.alloc].name);
         self.holding(&name, |l| {
             let bytes = i64::from(t.dtype.bytes());
             let start = i64::from(l.shared_offsets[view.alloc]);
-            let firsts = (0..t.dist.len()).step_by(n as usize);
             match plan(view, t) {
                 Plan::Sum { form, k } => {
                     let base = l.shared_base(&scaled(&form, bytes), None, 0);

@@ -13,7 +13,8 @@
 //! 5. [`contract_products`]: if the author allows it, a product used once by a sum is fused with it.
 //! 6. [`pair_conversions`]: two conversions to 16 bits that are packed are one conversion of a pair.
 //! 7. [`remove_dead`]: what nobody reads.
-//! 8. [`sink_to_uses`]: cheap values are computed next to their first use, where that shortens lives.
+//! 8. [`sink_past_loops`]: what only later blocks use is computed there, not before the loops between.
+//! 9. [`sink_to_uses`]: cheap values are computed next to their first use, where that shortens lives.
 
 pub mod contract_products;
 mod flow;
@@ -23,6 +24,7 @@ pub mod pair_conversions;
 pub mod propagate_copies;
 pub mod remove_dead;
 pub mod share_values;
+pub mod sink_past_loops;
 pub mod sink_to_uses;
 
 use crate::ptx::{Function, Module};
@@ -70,6 +72,10 @@ pub fn run(module: &mut Module, contract: bool, seen: &mut dyn FnMut(&str, &Modu
             break;
         }
     }
+    for f in &mut module.functions {
+        sink_past_loops::run(f);
+    }
+    seen("sink_past_loops", module);
     for f in &mut module.functions {
         if sink_to_uses::run(f) {
             remove_dead::run(f);

@@ -113,6 +113,7 @@ mod tests {
             include_str!("interop.rs"),
             include_str!("launch.rs"),
             include_str!("status.rs"),
+            include_str!("tensor_map.rs"),
         ];
         let mut called: Vec<&str> = sources
             .iter()
