@@ -25,6 +25,7 @@ mod lanes;
 mod math;
 mod matrix_store;
 mod mma;
+mod place;
 mod pointers;
 mod reduce;
 mod scalars;

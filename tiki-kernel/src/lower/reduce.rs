@@ -3,7 +3,8 @@
 //! A partial value is one register, or for the place of an extreme a *key* and an index. Keys are
 //! unsigned integers that order as the values do, NaN above all and -0 as +0; key and negated index
 //! packed into 64 bits make a combination one maximum (of several equals the smallest index wins, and
-//! nothing at all is 0). For 64-bit elements they stay two registers.
+//! nothing at all is 0). For 64-bit elements they stay two registers. Among a thread's own floats of up to
+//! 32 bits the place is found without keys ([`super::place`]).
 
 use super::Lower;
 use super::address::{Form, read_form};
@@ -18,11 +19,11 @@ use crate::isa::{self, Cmp, Shfl, Space, Ty};
 use crate::ptx::Operand;
 
 /// A partial value.
-type Partial = Vec<Operand>;
+pub(super) type Partial = Vec<Operand>;
 
 /// Partial values of a balanced tree that is fed in order: at most one for each level.
 #[derive(Default)]
-struct Tree(Vec<(u32, Partial)>);
+pub(super) struct Tree(Vec<(u32, Partial)>);
 
 fn arg(op: ReduceOp) -> bool {
     matches!(op, ReduceOp::ArgMax | ReduceOp::ArgMin)
@@ -68,6 +69,14 @@ impl Lower<'_> {
             })
             .collect();
         let mut guards = self.guards_of(t, &limits, false);
+        if arg(r.op) && Self::places_own(t.dtype) {
+            return (0..steps.results as usize)
+                .map(|which| {
+                    let own = (0..t.dist.len()).filter(|&i| t.dist.reduced_index(axis, i) == which);
+                    self.own_place(r.value, r.op, axis, &own.collect::<Vec<_>>(), &mut guards)
+                })
+                .collect();
+        }
         let neutral = self.neutral(r.op, t.dtype);
         let mut trees: Vec<Tree> = (0..steps.results).map(|_| Tree::default()).collect();
         for i in 0..t.dist.len() {
@@ -114,7 +123,7 @@ impl Lower<'_> {
         }
     }
 
-    fn feed(&mut self, tree: &mut Tree, op: ReduceOp, t: DType, p: Partial) {
+    pub(super) fn feed(&mut self, tree: &mut Tree, op: ReduceOp, t: DType, p: Partial) {
         let (mut level, mut p) = (0, p);
         while tree.0.last().is_some_and(|(l, _)| *l == level) {
             let (_, left) = tree.0.pop().expect("bug: looked at above");
@@ -124,7 +133,7 @@ impl Lower<'_> {
         tree.0.push((level, p));
     }
 
-    fn harvest(&mut self, mut tree: Tree, op: ReduceOp, t: DType) -> Option<Partial> {
+    pub(super) fn harvest(&mut self, mut tree: Tree, op: ReduceOp, t: DType) -> Option<Partial> {
         let (_, mut p) = tree.0.pop()?;
         while let Some((_, left)) = tree.0.pop() {
             p = self.combine(op, t, left, p);
@@ -210,7 +219,7 @@ impl Lower<'_> {
     }
 
     /// Key and negated index of a value.
-    fn keyed(&mut self, op: ReduceOp, t: DType, x: Operand, at: Operand) -> Partial {
+    pub(super) fn keyed(&mut self, op: ReduceOp, t: DType, x: Operand, at: Operand) -> Partial {
         let (mut t, mut x) = (t, x);
         if t.is_float() && t.bytes() == 2 {
             x = self.widen(t, x);
