@@ -1,7 +1,8 @@
 //! RMSNorm: `out = x / sqrt(mean(x * x) + eps) * weight`, row by row.
 //!
-//! One block a row; the row stays in registers between its reading and its writing; 16-bit inputs are
-//! computed in f32. NaN and infinity in a row make that row NaN, as the formula says.
+//! One block a row; the row stays in registers between its reading and its writing, so each byte moves
+//! once; 16-bit inputs are computed in f32. A thread holds 16 to 32 values: enough loads in flight to keep
+//! the memory busy, few enough warps that the reduction costs little. NaN and infinity in a row make that row NaN, as the formula says.
 //!
 //! `cargo run --release --example rms_norm -- [FILE]` reads `hidden` and `norm_weight` of a safetensors
 //! file, and compares with its `rms_norm_expected`.
@@ -13,10 +14,18 @@ use tiki::prelude::*;
     (E = f16, N = 576, T = 96),
     (E = bf16, N = 576, T = 96),
     (E = f32, N = 576, T = 96),
+    (E = f16, N = 1024, T = 64),
+    (E = bf16, N = 1024, T = 64),
+    (E = f32, N = 1024, T = 128),
     (E = f16, N = 4096, T = 256),
     (E = bf16, N = 4096, T = 256),
-    (E = f32, N = 4096, T = 256),
-    (E = f32, N = 1024, T = 128),
+    (E = f32, N = 4096, T = 512),
+    (E = f16, N = 8192, T = 512),
+    (E = bf16, N = 8192, T = 512),
+    (E = f32, N = 8192, T = 512),
+    (E = f16, N = 16384, T = 512),
+    (E = bf16, N = 16384, T = 512),
+    (E = f32, N = 16384, T = 512),
 ))]
 pub fn rms_norm<E: Element, const N: usize, const T: usize>(
     x: &Global<E>,

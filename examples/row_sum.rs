@@ -1,6 +1,7 @@
 //! Sum and place of the greatest element of each row.
 //!
-//! Rows of any width: a block walks its row in tiles of 1024 columns. 16-bit inputs accumulate in f32.
+//! Rows of any width: a block walks its row in tiles of 4096 columns. 16-bit inputs accumulate in f32. `V` is the width of
+//! the accesses, in elements, of which the row's width must be a multiple.
 //! The greatest is the first of several; NaN counts as greatest.
 //!
 //! `cargo run --release --example row_sum -- [FILE]` reads `hidden` of a safetensors file.
@@ -8,23 +9,37 @@
 use std::process::ExitCode;
 use tiki::prelude::*;
 
-#[tiki::kernel(threads = 128, grid = [x.dim(0)], build((E = f16), (E = bf16), (E = f32)))]
-pub fn row_sum<E: Element>(x: &Global<E>, sum: &mut Global<f32, 1>) {
-    require!(sum.dim(0) == x.dim(0) && x.dim(1) > 0);
+#[tiki::kernel(threads = 256, grid = [x.dim(0)], build(
+    (E = f16, V = 1), (E = bf16, V = 1), (E = f32, V = 1),
+    (E = f16, V = 8), (E = bf16, V = 8), (E = f32, V = 4),
+))]
+pub fn row_sum<E: Element, const V: usize>(x: &Global<E>, sum: &mut Global<f32, 1>) {
+    require!(sum.dim(0) == x.dim(0) && x.dim(1) > 0 && x.dim(1).is_multiple_of(V));
     let row = block_idx().x;
-    let map = ThreadMap::linear(128).vector_up_to(16 / E::BYTES);
-    let mut acc = x.tile([1, 1024], [row, 0]).load(map).cast::<f32>();
-    for j in 1..x.dim(1).div_ceil(1024) {
-        acc = &acc + &x.tile([1, 1024], [row, j]).load(map).cast::<f32>();
+    let map = ThreadMap::linear(256).vector_up_to(V);
+    let mut acc = x.tile([1, 4096], [row, 0]).load(map).cast::<f32>();
+    for j in 1..x.dim(1).div_ceil(4096) {
+        acc = &acc + &x.tile([1, 4096], [row, j]).load(map).cast::<f32>();
     }
     sum.tile_mut([1], [row]).store(&acc.row_sum());
 }
 
-#[tiki::kernel(threads = 256, grid = [x.dim(0)], build((E = f16, MAX = 1024), (E = bf16, MAX = 1024), (E = f32, MAX = 1024), (E = f16, MAX = 4096), (E = bf16, MAX = 4096), (E = f32, MAX = 4096)))]
-pub fn row_argmax<E: Element, const MAX: usize>(x: &Global<E>, place: &mut Global<u32, 1>) {
+#[tiki::kernel(threads = T, grid = [x.dim(0)], build(
+    (E = f16, MAX = 1024, T = 64, V = 1),
+    (E = bf16, MAX = 1024, T = 64, V = 1),
+    (E = f32, MAX = 1024, T = 64, V = 1),
+    (E = f16, MAX = 4096, T = 128, V = 8),
+    (E = bf16, MAX = 4096, T = 128, V = 8),
+    (E = f32, MAX = 4096, T = 128, V = 4),
+))]
+pub fn row_argmax<E: Element, const MAX: usize, const T: usize, const V: usize>(
+    x: &Global<E>,
+    place: &mut Global<u32, 1>,
+) {
     require!(place.dim(0) == x.dim(0) && x.dim(1) <= MAX && x.dim(1) > 0);
+    require!(x.dim(1).is_multiple_of(V));
     let row = block_idx().x;
-    let map = ThreadMap::linear(256).vector_up_to(16 / E::BYTES);
+    let map = ThreadMap::linear(T).vector_up_to(V);
     place
         .tile_mut([1], [row])
         .store(&x.tile([1, MAX], [row, 0]).load(map).row_argmax());
@@ -46,8 +61,8 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
     let x = device.tensor_from(&hidden.values, [rows, columns])?;
     let mut sum = device.zeros::<f32, 1>([rows])?;
     let mut place = device.zeros::<u32, 1>([rows])?;
-    row_sum::<f16>::launch(&stream, &x, &mut sum)?;
-    row_argmax::<f16, 1024>::launch(&stream, &x, &mut place)?;
+    row_sum::<f16, 1>::launch(&stream, &x, &mut sum)?;
+    row_argmax::<f16, 1024, 64, 1>::launch(&stream, &x, &mut place)?;
     let values: Vec<f64> = hidden.values.iter().map(|v| v.to_f64()).collect();
     let expected: Vec<f64> = values.chunks(columns).map(|r| r.iter().sum()).collect();
     let greatest: Vec<u32> = values
@@ -78,7 +93,7 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
         "{}: {rows} rows of {columns}: {wrong} sums outside the bound, {misplaced} places wrong",
         device.name()
     );
-    println!("{}", row_sum::<f16>::REPORT);
+    println!("{}", row_sum::<f16, 1>::REPORT);
     Ok(wrong == 0 && misplaced == 0)
 }
 

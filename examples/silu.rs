@@ -1,12 +1,26 @@
-//! The gate of a transformer's feed-forward layer: `out = silu(gate) * up`, `silu(x) = x / (1 + exp(-x))`.
+//! The gates of a transformer's feed-forward layer: `out = silu(gate) * up` with `silu(x) = x / (1 + exp(-x))`, and
+//! `out = gelu(gate) * up` with gelu's form by tanh, `x / (1 + exp(-2 u))`, `u = sqrt(2 / pi) (x + 0.044715 x^3)`.
 //!
-//! Computed in f32, rounded once; from `exp(-|x|)`, which cannot overflow. `silu(-inf)` is NaN by the
-//! formula and 0 here, its limit.
+//! Computed in f32, rounded once; from `exp(-|x|)`, which cannot overflow. At minus infinity the formulas say
+//! NaN, and the result here is 0, their limit.
 //!
 //! `cargo run --release --example silu -- [FILE]` reads `gate` and `up` of a safetensors file.
 
 use std::process::ExitCode;
 use tiki::prelude::*;
+
+/// `1 / (1 + exp(-x))`, of full relative accuracy on both sides; for results of 16 bits by the hardware's
+/// exponential and reciprocal, which keep the subnormal tail.
+#[tiki::device]
+pub fn sigmoid<E: Element>(x: f32) -> f32 {
+    if E::BYTES == 2 {
+        let e = exp2(-abs(x) * std::f32::consts::LOG2_E);
+        (if x < 0.0 { e } else { 1.0 }) * recip(1.0 + e)
+    } else {
+        let e = exp(-abs(x));
+        (if x < 0.0 { e } else { 1.0 }) / (1.0 + e)
+    }
+}
 
 #[tiki::kernel(threads = 128, grid = [gate.dim(0).div_ceil(1024)], build((E = f16), (E = bf16), (E = f32)))]
 pub fn silu_mul<E: Element>(gate: &Global<E, 1>, up: &Global<E, 1>, out: &mut Global<E, 1>) {
@@ -16,18 +30,24 @@ pub fn silu_mul<E: Element>(gate: &Global<E, 1>, up: &Global<E, 1>, out: &mut Gl
     let g = gate.tile([1024], at).load(map).cast::<f32>();
     let u = up.tile([1024], at).load(map).cast::<f32>();
     let y = g.zip(&u, |g, u| {
-        let e = exp(-abs(g));
-        let sigmoid = if g < 0.0 {
-            e / (1.0 + e)
-        } else {
-            1.0 / (1.0 + e)
-        };
-        let silu = if g == f32::NEG_INFINITY {
-            0.0
-        } else {
-            g * sigmoid
-        };
-        silu * u
+        let silu = g * sigmoid::<E>(g);
+        (if g == f32::NEG_INFINITY { 0.0 } else { silu }) * u
+    });
+    out.tile_mut([1024], at).store(&y.cast::<E>());
+}
+
+#[tiki::kernel(threads = 128, grid = [gate.dim(0).div_ceil(1024)], build((E = f16), (E = bf16), (E = f32)))]
+pub fn gelu_mul<E: Element>(gate: &Global<E, 1>, up: &Global<E, 1>, out: &mut Global<E, 1>) {
+    require!(gate.dim(0) == up.dim(0) && gate.dim(0) == out.dim(0));
+    let map = ThreadMap::linear(128).vector_up_to(16 / E::BYTES);
+    let at = [block_idx().x];
+    let g = gate.tile([1024], at).load(map).cast::<f32>();
+    let u = up.tile([1024], at).load(map).cast::<f32>();
+    let y = g.zip(&u, |g, u| {
+        // 2 sqrt(2 / pi) (g + 0.044715 g^3)
+        let twice = 1.595_769_1 * g * fma(0.044_715 * g, g, 1.0);
+        let gelu = g * sigmoid::<E>(twice);
+        (if g == f32::NEG_INFINITY { 0.0 } else { gelu }) * u
     });
     out.tile_mut([1024], at).store(&y.cast::<E>());
 }

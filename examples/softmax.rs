@@ -1,6 +1,7 @@
-//! Softmax of each row, plain or causal.
+//! Softmax of each row: of any width, plain or causal; of a width known at build time; and its logarithm.
 //!
-//! The row's width is a run-time value up to `MAX`; missing columns read as minus infinity. With
+//! The row stays in registers between its reading and its writing. Where the width is known at build time
+//! (`softmax_rows`, `log_softmax_rows`), accesses are 16 bytes wide and nothing is guarded. In `softmax` the row's width is a run-time value up to `MAX`; missing columns read as minus infinity. With
 //! `causal`, row r keeps columns 0 to r (counted from the bottom right corner if the widths differ). A
 //! row in which everything is masked, or is minus infinity, gives zeros, never NaN. NaN or plus infinity
 //! in a kept place makes the row NaN; in a masked place it does not leak.
@@ -10,6 +11,26 @@
 
 use std::process::ExitCode;
 use tiki::prelude::*;
+
+/// Each row's exponentials over their sum: zeros where the row is minus infinity throughout.
+///
+/// Results of 16 bits need no better exponential than the hardware's.
+#[tiki::device]
+pub fn normalised<E: Element>(v: &Register<f32>) -> Register<f32> {
+    let top = v.row_max_propagate_nan();
+    let safe = top.map(|m| if m == f32::NEG_INFINITY { 0.0 } else { m });
+    let weight = v.rows(&safe, |a, m| {
+        if E::BYTES == 2 {
+            exp_fast(a - m)
+        } else {
+            exp(a - m)
+        }
+    });
+    let inverse = weight
+        .row_sum()
+        .map(|s| if s == 0.0 { 0.0 } else { 1.0 / s });
+    weight.rows(&inverse, |w, i| w * i)
+}
 
 #[tiki::kernel(threads = T, grid = [x.dim(0)], build(
     (E = f32, MAX = 128, T = 32),
@@ -30,22 +51,65 @@ pub fn softmax<E: Float, const MAX: usize, const T: usize>(
     require!(out.shape() == x.shape() && x.dim(1) <= MAX && x.dim(1) > 0);
     let row = block_idx().x;
     let map = ThreadMap::linear(T).vector_up_to(16 / E::BYTES);
-    // The last row sees every column, whatever the shape.
-    let last = row + x.dim(1);
-    let v = x
+    let mut v = x
         .tile([1, MAX], [row, 0])
         .fill(E::NEG_INFINITY)
         .load(map)
-        .cast::<f32>()
-        .mask(|[_, c]| !causal || c + x.dim(0) <= last, f32::NEG_INFINITY);
-    let top = v.row_max_propagate_nan();
-    let safe = top.map(|m| if m == f32::NEG_INFINITY { 0.0 } else { m });
-    let weight = v.rows(&safe, |a, m| exp(a - m));
-    let inverse = weight
-        .row_sum()
-        .map(|s| if s == 0.0 { 0.0 } else { 1.0 / s });
-    let y = weight.rows(&inverse, |w, i| w * i);
+        .cast::<f32>();
+    if causal {
+        // The last row sees every column, whatever the shape.
+        let last = row + x.dim(1);
+        v = v.mask(|[_, c]| c + x.dim(0) <= last, f32::NEG_INFINITY);
+    }
+    let y = normalised::<E>(&v);
     out.tile_mut([1, MAX], [row, 0]).store(&y.cast::<E>());
+}
+
+#[tiki::kernel(threads = T, grid = [x.dim(0)], build(
+    (E = f16, N = 1024, T = 32),
+    (E = bf16, N = 1024, T = 32),
+    (E = f32, N = 1024, T = 64),
+    (E = f16, N = 4096, T = 128),
+    (E = bf16, N = 4096, T = 128),
+    (E = f32, N = 4096, T = 512),
+    (E = f16, N = 8192, T = 256),
+    (E = bf16, N = 8192, T = 256),
+    (E = f32, N = 8192, T = 512),
+    (E = f16, N = 16384, T = 256),
+    (E = bf16, N = 16384, T = 256),
+    (E = f32, N = 16384, T = 256),
+))]
+pub fn softmax_rows<E: Float, const N: usize, const T: usize>(x: &Global<E>, out: &mut Global<E>) {
+    require!(out.shape() == x.shape() && x.dim(1) == N);
+    let row = block_idx().x;
+    let map = ThreadMap::linear(T).vector_up_to(16 / E::BYTES);
+    let v = x.tile([1, N], [row, 0]).load(map).cast::<f32>();
+    let y = normalised::<E>(&v);
+    out.tile_mut([1, N], [row, 0]).store(&y.cast::<E>());
+}
+
+#[tiki::kernel(threads = T, grid = [x.dim(0)], build(
+    (E = f16, N = 1024, T = 32),
+    (E = bf16, N = 1024, T = 32),
+    (E = f32, N = 1024, T = 64),
+    (E = f16, N = 4096, T = 128),
+    (E = bf16, N = 4096, T = 128),
+    (E = f32, N = 4096, T = 512),
+))]
+pub fn log_softmax_rows<E: Float, const N: usize, const T: usize>(
+    x: &Global<E>,
+    out: &mut Global<E>,
+) {
+    require!(out.shape() == x.shape() && x.dim(1) == N);
+    let row = block_idx().x;
+    let map = ThreadMap::linear(T).vector_up_to(16 / E::BYTES);
+    let v = x.tile([1, N], [row, 0]).load(map).cast::<f32>();
+    let top = v.row_max_propagate_nan();
+    let sum = v.rows(&top, |a, m| exp(a - m)).row_sum();
+    // Never below 1: the greatest itself is in the sum.
+    let shift = top.zip(&sum, |m, s| m + log(s));
+    let y = v.rows(&shift, |a, s| a - s);
+    out.tile_mut([1, N], [row, 0]).store(&y.cast::<E>());
 }
 
 fn run() -> Result<bool, Box<dyn std::error::Error>> {

@@ -1,21 +1,39 @@
 //! Transpose through a swizzled shared tile: both sides of the copy touch whole lines of global memory,
 //! and neither side of the shared tile has a bank conflict (`deny(bank_conflicts)` proves it).
 //!
+//! `V` is the width of the global accesses, in elements. With 4, a thread reads 16 bytes of a row, and gathers
+//! 16 bytes of a column from shared memory: in a warp 8 groups of 4 rows and 4 columns, which the XOR of row bits 2 to 4
+//! onto the 16-byte chunk spreads over all banks. Blocks go down the columns first, so that those which run
+//! together write neighbouring lines.
+//!
 //! `cargo run --release --example transpose -- [ROWS COLUMNS]`
 
 use std::process::ExitCode;
 use tiki::prelude::*;
 
-#[tiki::kernel(threads = 256, grid = [x.dim(1).div_ceil(32), x.dim(0).div_ceil(32)], deny(bank_conflicts))]
-pub fn transpose(x: &Global<f32>, out: &mut Global<f32>) {
+#[tiki::kernel(
+    threads = 256,
+    grid = [x.dim(0).div_ceil(64), x.dim(1).div_ceil(64)],
+    deny(bank_conflicts),
+    build((V = 1), (V = 4))
+)]
+pub fn transpose<const V: usize>(x: &Global<f32>, out: &mut Global<f32>) {
     require!(out.dim(0) == x.dim(1) && out.dim(1) == x.dim(0));
+    require!(x.dim(0).is_multiple_of(V) && x.dim(1).is_multiple_of(V));
     let b = block_idx();
-    let tile = Shared::<f32>::new(layout!((32, 32):(32, 1)).swizzle(Swizzle::new(5, 0, 5)));
-    let map = ThreadMap::new(layout!((8, 32):(32, 1)), layout!((4, 1):(1, 0)));
-    tile.store(&x.tile([32, 32], [b.y, b.x]).load(map));
+    let (swizzle, down) = if V == 4 {
+        let groups = ThreadMap::new(layout!((32, 8):(8, 1)), layout!((1, 4):(4, 1)));
+        (Swizzle::new(3, 2, 6), groups)
+    } else {
+        let singles = ThreadMap::new(layout!((4, 64):(64, 1)), layout!((1, 1):(1, 1)));
+        (Swizzle::new(5, 0, 6), singles)
+    };
+    let tile = Shared::<f32>::new(layout!((64, 64):(64, 1)).swizzle(swizzle));
+    let across = ThreadMap::linear(256).vector_up_to(V);
+    tile.store(&x.tile([64, 64], [b.x, b.y]).load(across));
     sync_block();
-    out.tile_mut([32, 32], [b.x, b.y])
-        .store(&tile.t().load(map));
+    out.tile_mut([64, 64], [b.y, b.x])
+        .store(&tile.t().load(down));
 }
 
 fn run() -> Result<bool, Box<dyn std::error::Error>> {
@@ -32,7 +50,11 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
     let host: Vec<f32> = (0..rows * columns).map(|i| i as f32).collect();
     let x = device.tensor_from(&host, [rows, columns])?;
     let mut out = device.zeros::<f32, 2>([columns, rows])?;
-    transpose::launch(&stream, &x, &mut out)?;
+    if rows % 4 == 0 && columns % 4 == 0 {
+        transpose::<4>::launch(&stream, &x, &mut out)?;
+    } else {
+        transpose::<1>::launch(&stream, &x, &mut out)?;
+    }
     let result = out.to_vec()?;
     let wrong = (0..rows * columns)
         .filter(|i| result[(i % columns) * rows + i / columns] != host[*i])
@@ -41,7 +63,7 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
         "{}: transpose of {rows} x {columns}, {wrong} wrong",
         device.name()
     );
-    println!("{}", transpose::REPORT);
+    println!("{}", transpose::<4>::REPORT);
     Ok(wrong == 0)
 }
 

@@ -8,18 +8,18 @@ use super::{Outcome, Real, bytes, judge};
 use tiki::prelude::*;
 use tiki::{Device, LaunchError, Stream, Tensor};
 
-type Result<T> = std::result::Result<T, LaunchError>;
+pub type Result<T> = std::result::Result<T, LaunchError>;
 
 const WIDTHS: [usize; 6] = [1, 31, 129, 576, 1024, 4096];
 const ROWS: [usize; 3] = [1, 3, 37];
-const U: f64 = 1.0 / (1 << 24) as f64;
+pub const U: f64 = 1.0 / (1 << 24) as f64;
 
 /// Spread of RMSNorm: the root's bound and its rounding, two products on both sides.
 const NORM: f64 = 2.15 + 1.0 + 4.0;
 /// Of silu: exp (two units in the last place and its rounding), sum, quotient and two products.
 const GATE: f64 = 4.0 + 1.0 + 4.0 * 2.0;
 /// Of softmax: exp above and below, its sum, quotient, product.
-const SOFT: f64 = 2.0 * (4.0 + 1.0) + 3.0 * 2.0;
+pub const SOFT: f64 = 2.0 * (4.0 + 1.0) + 3.0 * 2.0;
 
 /// All of them.
 pub fn all(device: &Device) -> Result<Vec<Outcome>> {
@@ -30,6 +30,7 @@ pub fn all(device: &Device) -> Result<Vec<Outcome>> {
     for_type::<f32>(device, &mut out)?;
     for_type::<f16>(device, &mut out)?;
     for_type::<bf16>(device, &mut out)?;
+    super::rows::all(device, &mut out)?;
     Ok(out)
 }
 
@@ -104,12 +105,15 @@ macro_rules! kernels {
                 }
             }
             fn row_sum(s: &Stream, x: &Tensor<$t, 2>, sum: &mut Tensor<f32, 1>) -> Result<()> {
-                row_sum::row_sum::<$t>::launch(s, x, sum)
+                match x.shape()[1] % (16 / size_of::<$t>()) {
+                    0 => row_sum::row_sum::<$t, { 16 / size_of::<$t>() }>::launch(s, x, sum),
+                    _ => row_sum::row_sum::<$t, 1>::launch(s, x, sum),
+                }
             }
             fn row_argmax(width: usize, s: &Stream, x: &Tensor<$t, 2>, place: &mut Tensor<u32, 1>) -> Result<()> {
                 match width {
-                    0..=1024 => row_sum::row_argmax::<$t, 1024>::launch(s, x, place),
-                    _ => row_sum::row_argmax::<$t, 4096>::launch(s, x, place),
+                    0..=1024 => row_sum::row_argmax::<$t, 1024, 64, 1>::launch(s, x, place),
+                    _ => row_sum::row_argmax::<$t, 4096, 128, { 16 / size_of::<$t>() }>::launch(s, x, place),
                 }
             }
             fn silu(s: &Stream, gate: &Tensor<$t, 1>, up: &Tensor<$t, 1>, out: &mut Tensor<$t, 1>) -> Result<()> {
@@ -121,20 +125,23 @@ macro_rules! kernels {
 
 kernels! { f32 f16 bf16 }
 
-fn typed<E: Real>(values: &[f64]) -> Vec<E> {
+pub fn typed<E: Real>(values: &[f64]) -> Vec<E> {
     values.iter().map(|&v| E::from_wide(v)).collect()
 }
 
-fn wide<E: Real>(values: &[E]) -> Vec<f64> {
+pub fn wide<E: Real>(values: &[E]) -> Vec<f64> {
     values.iter().map(|v| v.wide_of()).collect()
 }
 
 /// A tensor of a value no result has, so that what is not written shows.
-fn poisoned<E: Real, const R: usize>(device: &Device, shape: [usize; R]) -> Result<Tensor<E, R>> {
+pub fn poisoned<E: Real, const R: usize>(
+    device: &Device,
+    shape: [usize; R],
+) -> Result<Tensor<E, R>> {
     device.tensor_from(&vec![E::from_wide(-12345.0); shape.iter().product()], shape)
 }
 
-fn push<E: Real>(
+pub fn push<E: Real>(
     out: &mut Vec<Outcome>,
     name: String,
     spread: Option<f64>,
@@ -175,14 +182,23 @@ fn adds(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
 }
 
 fn transposes(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
-    for (rows, columns) in [(0, 5), (1, 1), (32, 32), (31, 129), (300, 517), (64, 1024)] {
+    for (rows, columns) in [
+        (0, 5),
+        (1, 1),
+        (32, 32),
+        (31, 129),
+        (300, 517),
+        (300, 132),
+        (64, 1024),
+    ] {
         let x = typed::<f32>(&mixed(rows * columns, 9));
         let mut t = poisoned::<f32, 2>(device, [columns, rows])?;
-        transpose::launch(
-            &device.stream(),
-            &device.tensor_from(&x, [rows, columns])?,
-            &mut t,
-        )?;
+        let (stream, from) = (device.stream(), device.tensor_from(&x, [rows, columns])?);
+        if rows % 4 == 0 && columns % 4 == 0 {
+            transpose::<4>::launch(&stream, &from, &mut t)?;
+        } else {
+            transpose::<1>::launch(&stream, &from, &mut t)?;
+        }
         let got = t.to_vec()?;
         let wrong = (0..rows * columns)
             .filter(|&i| got[(i % columns) * rows + i / columns].to_bits() != x[i].to_bits())
@@ -250,7 +266,7 @@ fn norms<E: Kernels>(
     Ok(())
 }
 
-fn softmax_reference(xs: &[f64], rows: usize, width: usize, causal: bool) -> Vec<f64> {
+pub fn softmax_reference(xs: &[f64], rows: usize, width: usize, causal: bool) -> Vec<f64> {
     (0..rows)
         .flat_map(|r| {
             let kept = |c: usize| !causal || c + rows <= r + width;
@@ -369,6 +385,17 @@ fn sums<E: Kernels>(
     Ok(())
 }
 
+/// The first of the greatest; the first NaN if there is one.
+fn first_greatest(row: &[f64]) -> u32 {
+    let mut best = 0;
+    for (i, v) in row.iter().enumerate().skip(1) {
+        if !row[best].is_nan() && (v.is_nan() || *v > row[best]) {
+            best = i;
+        }
+    }
+    best as u32
+}
+
 fn places<E: Kernels>(
     device: &Device,
     rows: usize,
@@ -393,16 +420,7 @@ fn places<E: Kernels>(
         &mut y,
     )?;
     let got = y.to_vec()?;
-    let first = |row: &[f64]| {
-        let mut best = 0;
-        for (i, v) in row.iter().enumerate().skip(1) {
-            if !row[best].is_nan() && (v.is_nan() || *v > row[best]) {
-                best = i;
-            }
-        }
-        best as u32
-    };
-    let expected: Vec<u32> = wide(&x).chunks(width).map(first).collect();
+    let expected: Vec<u32> = wide(&x).chunks(width).map(first_greatest).collect();
     let wrong = got.iter().zip(&expected).filter(|(a, b)| a != b).count();
     let verdict = if wrong == 0 {
         Ok("exact".into())
@@ -593,6 +611,31 @@ fn special_rows<E: Kernels>(device: &Device, out: &mut Vec<Outcome>) -> Result<(
     let values: Vec<f64> = rows.concat();
     let x = typed::<E>(&values);
     let input = device.tensor_from(&x, [6, 31])?;
+    let zeros = std::array::from_fn::<f64, 31, _>(|i| if i % 3 == 0 { -0.0 } else { 0.0 });
+    let below = std::array::from_fn::<f64, 31, _>(|i| if i < 4 { -inf } else { -1e-7 });
+    let twice = std::array::from_fn::<f64, 31, _>(|i| if i % 9 == 5 { nan } else { inf });
+    let placed = [&values[..], &zeros[..], &below[..], &twice[..]].concat();
+    let mut place = device.tensor_from(&[u32::MAX; 9], [9])?;
+    E::row_argmax(
+        31,
+        &device.stream(),
+        &device.tensor_from(&typed::<E>(&placed), [9, 31])?,
+        &mut place,
+    )?;
+    let (got, expected) = (place.to_vec()?, placed.chunks(31).map(first_greatest));
+    let verdict = if expected.clone().eq(got.iter().copied()) {
+        Ok("exact".into())
+    } else {
+        Err(format!("{got:?}, not {:?}", expected.collect::<Vec<_>>()))
+    };
+    let as_float: Vec<f32> = got.iter().map(|&i| i as f32).collect();
+    push(
+        out,
+        format!("special rows, row_argmax {}", E::NAME),
+        None,
+        &as_float,
+        verdict,
+    );
     for causal in [false, true] {
         let mut y = poisoned::<E, 2>(device, [6, 31])?;
         E::softmax(31, &device.stream(), &input, &mut y, causal)?;

@@ -2,14 +2,22 @@
 
 #[path = "../../examples/add.rs"]
 pub mod add;
+#[path = "../../examples/cast.rs"]
+pub mod cast;
+#[path = "../../examples/layer_norm.rs"]
+pub mod layer_norm;
 #[path = "../../examples/rms_norm.rs"]
 pub mod rms_norm;
+#[path = "../../examples/rms_norm_backward.rs"]
+pub mod rms_norm_backward;
 #[path = "../../examples/row_sum.rs"]
 pub mod row_sum;
 #[path = "../../examples/silu.rs"]
 pub mod silu;
 #[path = "../../examples/softmax.rs"]
 pub mod softmax;
+#[path = "../../examples/softmax_backward.rs"]
+pub mod softmax_backward;
 #[path = "../../examples/transpose.rs"]
 pub mod transpose;
 

@@ -15,6 +15,7 @@
 pub mod cases;
 pub mod inputs;
 pub mod kernels;
+pub mod rows;
 
 use tiki::prelude::Element as Typed;
 

@@ -1,0 +1,56 @@
+//! Conversion of every element to another type, rounded to nearest even.
+//!
+//! Accesses are as wide as 16 bytes of the result allow: threads side by side then write whole lines.
+//!
+//! `cargo run --release --example cast -- [LENGTH]`
+
+use std::process::ExitCode;
+use tiki::prelude::*;
+
+#[tiki::kernel(threads = 256, grid = [x.dim(0).div_ceil(2048)], build(
+    (A = f32, B = f16), (A = f32, B = bf16), (A = f16, B = f32), (A = bf16, B = f32), (A = f16, B = bf16), (A = bf16, B = f16),
+))]
+pub fn cast<A: Element, B: Element>(x: &Global<A, 1>, out: &mut Global<B, 1>) {
+    require!(x.dim(0) == out.dim(0));
+    let at = [block_idx().x];
+    let map = ThreadMap::linear(256).vector_up_to(16 / B::BYTES);
+    let v = x.tile([2048], at).load(map);
+    out.tile_mut([2048], at).store(&v.cast::<B>());
+}
+
+fn run() -> Result<bool, Box<dyn std::error::Error>> {
+    let n: usize = match std::env::args().nth(1) {
+        Some(text) => text
+            .parse()
+            .map_err(|_| format!("`{text}` is not a length"))?,
+        None => 100_003,
+    };
+    let device = tiki::Device::open_default()?;
+    let stream = device.stream();
+    let x: Vec<f32> = (0..n).map(|i| (i as f32 - 5e4) * 1.001).collect();
+    let mut out = device.zeros::<f16, 1>([n])?;
+    cast::<f32, f16>::launch(&stream, &device.tensor_from(&x, [n])?, &mut out)?;
+    let wrong = out
+        .to_vec()?
+        .iter()
+        .zip(&x)
+        .filter(|(r, x)| r.to_bits() != f16::from_f32(**x).to_bits())
+        .count();
+    println!("{}: cast of {n} elements, {wrong} wrong", device.name());
+    println!("{}", cast::<f32, f16>::REPORT);
+    Ok(wrong == 0)
+}
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => {
+            eprintln!("error: the result is further from the formula than it may be");
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}

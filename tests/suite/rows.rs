@@ -1,0 +1,318 @@
+//! The kernels that came with the training step: norms, softmax and their gradients at widths known at build
+//! time, the other gate, and conversions.
+//!
+//! Where a result is a sum of terms that may cancel, a bound relative to it does not exist: the difference is compared
+//! with the terms' magnitude, in units of 2^-24 counted as elsewhere, and half a unit in the last place of the
+//! result's own type.
+
+use super::cases::{Result, SOFT, U, poisoned, push, softmax_reference, typed, wide};
+use super::inputs::mixed;
+use super::kernels::{
+    cast::cast,
+    layer_norm::{add_layer_norm, layer_norm},
+    rms_norm_backward::{column_sum, rms_norm_backward},
+    silu::gelu_mul,
+    softmax::{log_softmax_rows, softmax_rows},
+    softmax_backward::softmax_backward,
+};
+use super::{Outcome, Real, judge};
+use tiki::Device;
+use tiki::prelude::*;
+
+/// Two devices may be any distance apart, relative to results that cancel; both are held to the reference.
+const CANCELS: Option<f64> = Some(f64::INFINITY);
+
+/// Each result within `bound` of the magnitude of its terms, and half a unit in the last place.
+fn near<E: Real>(
+    got: &[E],
+    want: &[f64],
+    terms: &[f64],
+    bound: f64,
+) -> std::result::Result<String, String> {
+    assert!(got.len() == want.len() && want.len() == terms.len());
+    let half = 2f64.powi(-E::BITS - 1);
+    // Half the spacing of subnormals.
+    let least = match E::NAME {
+        "f16" => 2f64.powi(-25),
+        "bf16" => 2f64.powi(-134),
+        _ => 2f64.powi(-126),
+    };
+    let (mut worst, mut wrong) = (0.0_f64, 0);
+    for ((g, w), t) in got.iter().zip(want).zip(terms) {
+        // Correctly rounded, past the largest number too.
+        if g.wide_of() == E::from_wide(*w).wide_of() {
+            continue;
+        }
+        let off = (g.wide_of() - w).abs();
+        let allowed = bound * t + half * (w.abs() + bound * t) + least;
+        // Also true of NaN.
+        if !(off <= allowed) {
+            wrong += 1;
+        }
+        worst = worst.max(off / allowed);
+    }
+    let text = format!("worst {worst:.2} of the bound, {bound:.2e} of the terms");
+    if wrong == 0 {
+        Ok(text)
+    } else {
+        Err(format!("{text}, {wrong} outside"))
+    }
+}
+
+fn tree(n: usize) -> f64 {
+    (n as f64).log2().ceil()
+}
+
+fn per_row<const K: usize>(rows: usize, f: impl Fn(usize) -> [Vec<f64>; K]) -> [Vec<f64>; K] {
+    let mut all: [Vec<f64>; K] = std::array::from_fn(|_| Vec::new());
+    for r in 0..rows {
+        for (all, part) in all.iter_mut().zip(f(r)) {
+            all.extend(part);
+        }
+    }
+    all
+}
+
+/// LayerNorm of one row, and the magnitude of its terms.
+fn normed(x: &[f64], w: &[f64], b: &[f64], eps: f64) -> [Vec<f64>; 2] {
+    let n = x.len() as f64;
+    let mean = x.iter().sum::<f64>() / n;
+    let size = x.iter().map(|v| v.abs()).sum::<f64>() / n;
+    let r = 1.0 / (x.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n + eps).sqrt();
+    let y = (0..x.len()).map(|i| (x[i] - mean) * r * w[i] + b[i]);
+    let terms = (0..x.len()).map(|i| (x[i].abs() + size) * r * w[i].abs() + b[i].abs());
+    [y.collect(), terms.collect()]
+}
+
+fn log_softmax(x: &[f64]) -> [Vec<f64>; 2] {
+    let top = x.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let log = x.iter().map(|v| (v - top).exp()).sum::<f64>().ln();
+    let y = x.iter().map(|v| v - top - log);
+    let terms = x.iter().map(|v| v.abs() + top.abs() + log + 1.0);
+    [y.collect(), terms.collect()]
+}
+
+fn softmax_gradient(y: &[f64], g: &[f64]) -> [Vec<f64>; 2] {
+    let dot: f64 = y.iter().zip(g).map(|(y, g)| y * g).sum();
+    let size: f64 = y.iter().zip(g).map(|(y, g)| (y * g).abs()).sum();
+    let pairs = || y.iter().zip(g);
+    [
+        pairs().map(|(y, g)| y * (g - dot)).collect(),
+        pairs().map(|(y, g)| y.abs() * (g.abs() + size)).collect(),
+    ]
+}
+
+/// Of the input and its terms; of the weight and its terms, this row's share.
+fn norm_gradient(x: &[f64], w: &[f64], g: &[f64], eps: f64) -> [Vec<f64>; 4] {
+    let n = x.len();
+    let r = 1.0 / (x.iter().map(|v| v * v).sum::<f64>() / n as f64 + eps).sqrt();
+    let s: Vec<f64> = g.iter().zip(w).map(|(g, w)| g * w).collect();
+    let mean = s.iter().zip(x).map(|(s, x)| s * x).sum::<f64>() / n as f64;
+    let size = s.iter().zip(x).map(|(s, x)| (s * x).abs()).sum::<f64>() / n as f64;
+    let each = |f: &dyn Fn(usize) -> f64| (0..n).map(f).collect::<Vec<f64>>();
+    [
+        each(&|i| r * (s[i] - x[i] * r * r * mean)),
+        each(&|i| r * (s[i].abs() + x[i].abs() * r * r * size)),
+        each(&|i| g[i] * x[i] * r),
+        each(&|i| (g[i] * x[i] * r).abs()),
+    ]
+}
+
+macro_rules! cases {
+    ($($t:ident, $widths:tt;)*) => {$(
+        fn $t(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
+            type E = $t;
+            let stream = device.stream();
+            let eps = 1e-5_f32;
+            cases!(norms E, device, stream, eps, out, $widths);
+            gelus::<E>(device, out, |g, u, y| gelu_mul::<E>::launch(&stream, g, u, y))
+        }
+    )*};
+    (norms $e:ident, $device:ident, $stream:ident, $eps:ident, $out:ident, [$(($rows:literal, $n:tt, $norm:literal, $back:literal)),*]) => {$(
+        {
+            let (rows, n) = ($rows, $n);
+            let name = |what: &str| format!("{what} {} {rows} x {n}", $e::NAME);
+            let of = |seed: u64| typed::<$e>(&mixed(rows * n, seed + n as u64));
+            let (x, other) = (of(1), of(2));
+            let (w, b) = (typed::<$e>(&mixed(n, 3)), typed::<$e>(&mixed(n, 4)));
+            let (dx, dother) = ($device.tensor_from(&x, [rows, n])?, $device.tensor_from(&other, [rows, n])?);
+            let (dw, db) = ($device.tensor_from(&w, [n])?, $device.tensor_from(&b, [n])?);
+            let (xs, os, ws, bs) = (wide(&x), wide(&other), wide(&w), wide(&b));
+            let row = |v: &[f64], r: usize| v[r * n..(r + 1) * n].to_vec();
+            let wide_eps = f64::from($eps);
+
+            let mut y = poisoned::<$e, 2>($device, [rows, n])?;
+            layer_norm::<$e, $n, $norm>::launch(&$stream, &dx, &dw, &db, &mut y, $eps)?;
+            let got = y.to_vec()?;
+            let [want, terms] = per_row(rows, |r| normed(&row(&xs, r), &ws, &bs, wide_eps));
+            let bound = (tree(n) + 10.0) * U;
+            push($out, name("layer_norm"), CANCELS, &got, near(&got, &want, &terms, bound));
+
+            let mut sum = poisoned::<$e, 2>($device, [rows, n])?;
+            let mut y = poisoned::<$e, 2>($device, [rows, n])?;
+            add_layer_norm::<$e, $n, $norm>::launch(&$stream, &dx, &dother, &dw, &db, &mut sum, &mut y, $eps)?;
+            let (got, sums) = (y.to_vec()?, sum.to_vec()?);
+            let added: Vec<f64> = xs.iter().zip(&os).map(|(a, b)| a + b).collect();
+            let rounded = typed::<$e>(&added.iter().map(|v| f64::from(*v as f32)).collect::<Vec<_>>());
+            let wrong = rounded.iter().zip(&sums).filter(|(a, b)| a.to_bits() != b.to_bits()).count();
+            let verdict = if wrong == 0 { Ok("exact".into()) } else { Err(format!("{wrong} wrong")) };
+            push($out, name("add_layer_norm, the sum"), None, &sums, verdict);
+            let [want, terms] = per_row(rows, |r| normed(&row(&added, r), &ws, &bs, wide_eps));
+            push($out, name("add_layer_norm"), CANCELS, &got, near(&got, &want, &terms, bound));
+
+            let p = typed::<$e>(&softmax_reference(&xs, rows, n, false));
+            let mut d = poisoned::<$e, 2>($device, [rows, n])?;
+            softmax_backward::<$e, $n, $back>::launch(&$stream, &$device.tensor_from(&p, [rows, n])?, &dother, &mut d)?;
+            let got = d.to_vec()?;
+            let ps = wide(&p);
+            let [want, terms] = per_row(rows, |r| softmax_gradient(&row(&ps, r), &row(&os, r)));
+            // No approximate unit takes part.
+            push($out, name("softmax_backward"), None, &got, near(&got, &want, &terms, (tree(n) + 4.0) * U));
+
+            // More blocks than rows, as many, and fewer.
+            for blocks in [rows + 1, 2] {
+                let mut d = poisoned::<$e, 2>($device, [rows, n])?;
+                let mut parts = poisoned::<f32, 2>($device, [blocks, n])?;
+                let mut dweight = poisoned::<$e, 1>($device, [n])?;
+                cases!(backward $e, $n, &$stream, &dx, &dw, &dother, &mut d, &mut parts, $eps);
+                column_sum::<$e>::launch(&$stream, &parts, &mut dweight)?;
+                let (got, weights) = (d.to_vec()?, dweight.to_vec()?);
+                let [want, terms, shares, sizes] =
+                    per_row(rows, |r| norm_gradient(&row(&xs, r), &ws, &row(&os, r), wide_eps));
+                let label = |what: &str| format!("{} by {blocks} blocks", name(what));
+                push($out, label("rms_norm_backward"), CANCELS, &got, near(&got, &want, &terms, (2.0 * tree(n) + 14.0) * U));
+                let down = |v: &[f64]| (0..n).map(|c| (0..rows).map(|r| v[r * n + c]).sum()).collect::<Vec<f64>>();
+                let bound = (rows as f64 + 0.5 * tree(n) + 10.0) * U;
+                push($out, label("its weight"), CANCELS, &weights, near(&weights, &down(&shares), &down(&sizes), bound));
+            }
+        }
+    )*};
+    (backward $e:ident, 576, $($args:expr),*) => { rms_norm_backward::<$e, 576, 96>::launch($($args),*)? };
+    (backward $e:ident, $n:tt, $($args:expr),*) => { rms_norm_backward::<$e, $n, 512>::launch($($args),*)? };
+}
+
+cases! {
+    f32, [(3, 576, 96, 96), (2, 4096, 256, 256)];
+    f16, [(3, 576, 96, 96), (2, 4096, 128, 256)];
+    bf16, [(3, 576, 96, 96), (2, 4096, 128, 256)];
+}
+
+macro_rules! softmaxes {
+    ($device:ident, $out:ident; $(($e:ident, $n:tt, $threads:literal)),*) => {$({
+        let rows = 3;
+        let x = typed::<$e>(&mixed(rows * $n, $n).iter().map(|v| v.clamp(-40.0, 40.0)).collect::<Vec<_>>());
+        let (xs, stream) = (wide(&x), $device.stream());
+        let input = $device.tensor_from(&x, [rows, $n])?;
+        let mut y = poisoned::<$e, 2>($device, [rows, $n])?;
+        softmax_rows::<$e, $n, $threads>::launch(&stream, &input, &mut y)?;
+        let got = y.to_vec()?;
+        let bound = (80.0 + 2.0 * 4.0 + tree($n) + 3.0) * U;
+        let verdict = judge(&got, &softmax_reference(&xs, rows, $n, false), bound);
+        push($out, format!("softmax_rows {} {rows} x {}", $e::NAME, $n), Some(SOFT), &got, verdict);
+        softmaxes!(log $device, $out, stream, input, xs, rows, $e, $n, $threads);
+    })*};
+    (log $device:ident, $out:ident, $stream:ident, $input:ident, $xs:ident, $rows:ident, $e:ident, 16384, $threads:literal) => {};
+    (log $device:ident, $out:ident, $stream:ident, $input:ident, $xs:ident, $rows:ident, $e:ident, $n:tt, $threads:literal) => {
+        let mut y = poisoned::<$e, 2>($device, [$rows, $n])?;
+        log_softmax_rows::<$e, $n, $threads>::launch(&$stream, &$input, &mut y)?;
+        let got = y.to_vec()?;
+        let [want, terms] = per_row($rows, |r| log_softmax(&$xs[r * $n..(r + 1) * $n]));
+        // The logarithm's absolute error of 2^-22 counts four.
+        let verdict = near(&got, &want, &terms, (tree($n) + 16.0) * U);
+        push($out, format!("log_softmax_rows {} {} x {}", $e::NAME, $rows, $n), CANCELS, &got, verdict);
+    };
+}
+
+fn gelus<E: Real>(
+    device: &Device,
+    out: &mut Vec<Outcome>,
+    launch: impl Fn(&tiki::Tensor<E, 1>, &tiki::Tensor<E, 1>, &mut tiki::Tensor<E, 1>) -> Result<()>,
+) -> Result<()> {
+    for n in [1, 1023, 5000] {
+        let mut g = typed::<E>(&mixed(n, 31).iter().map(|v| v * 2.0).collect::<Vec<_>>());
+        if n > 10 {
+            for (i, v) in [f64::INFINITY, f64::NEG_INFINITY, 0.0, -0.0]
+                .into_iter()
+                .enumerate()
+            {
+                g[2 * i] = E::from_wide(v);
+            }
+        }
+        let u = typed::<E>(&mixed(n, 32));
+        let mut y = poisoned::<E, 1>(device, [n])?;
+        launch(
+            &device.tensor_from(&g, [n])?,
+            &device.tensor_from(&u, [n])?,
+            &mut y,
+        )?;
+        let got = y.to_vec()?;
+        let inner = |g: f64| (8.0 / std::f64::consts::PI).sqrt() * (g + 0.044_715 * g.powi(3));
+        let pairs: Vec<(f64, f64)> = wide(&g).into_iter().zip(wide(&u)).collect();
+        let finite: Vec<usize> = (0..n).filter(|&i| pairs[i].0.is_finite()).collect();
+        let gelu = |i: &usize| pairs[*i].0 / (1.0 + (-inner(pairs[*i].0)).exp()) * pairs[*i].1;
+        let want: Vec<f64> = finite.iter().map(gelu).collect();
+        // The argument's four roundings and the constants' two are amplified by its size on the falling side.
+        let amplified = |i: &usize| gelu(i).abs() * (1.0 + (-inner(pairs[*i].0)).clamp(0.0, 110.0));
+        let terms: Vec<f64> = finite.iter().map(amplified).collect();
+        let shown: Vec<E> = finite.iter().map(|&i| got[i]).collect();
+        let mut verdict = near(&shown, &want, &terms, 14.0 * U);
+        for i in (0..n).filter(|&i| pairs[i].0.is_infinite()) {
+            let limit = if pairs[i].0 > 0.0 {
+                f64::INFINITY * pairs[i].1
+            } else {
+                0.0
+            };
+            if got[i].wide_of() != limit {
+                verdict = Err(format!("{} at {}", got[i].wide_of(), pairs[i].0));
+            }
+        }
+        push(
+            out,
+            format!("gelu_mul {} {n}", E::NAME),
+            CANCELS,
+            &got,
+            verdict,
+        );
+    }
+    Ok(())
+}
+
+fn casts(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
+    for n in [0, 1, 2047, 5003] {
+        let mut x: Vec<f32> = typed(&mixed(n, 41));
+        // Past the largest of f16, its ties and its subnormals.
+        for (place, v) in
+            x.iter_mut()
+                .zip([65520.0, 65519.0, -7e4, 1e-7, 2049.0, 2051.0, f32::INFINITY])
+        {
+            *place = v;
+        }
+        let mut y = poisoned::<f16, 1>(device, [n])?;
+        cast::<f32, f16>::launch(&device.stream(), &device.tensor_from(&x, [n])?, &mut y)?;
+        let got = y.to_vec()?;
+        let mut back = poisoned::<f32, 1>(device, [n])?;
+        cast::<f16, f32>::launch(&device.stream(), &y, &mut back)?;
+        let back = back.to_vec()?;
+        let wrong = (0..n)
+            .filter(|&i| {
+                got[i].to_bits() != f16::from_f32(x[i]).to_bits() || back[i] != got[i].to_f32()
+            })
+            .count();
+        let verdict = if wrong == 0 {
+            Ok("exact".into())
+        } else {
+            Err(format!("{wrong} wrong"))
+        };
+        push(out, format!("cast {n}"), None, &got, verdict);
+    }
+    Ok(())
+}
+
+/// All of them.
+pub fn all(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
+    f32(device, out)?;
+    f16(device, out)?;
+    bf16(device, out)?;
+    softmaxes!(device, out; (f16, 1024, 32), (bf16, 1024, 32), (f32, 1024, 64), (f16, 4096, 128), (bf16, 4096, 128), (f32, 4096, 512), (f16, 16384, 256), (f32, 16384, 256));
+    casts(device, out)
+}
