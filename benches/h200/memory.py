@@ -1,0 +1,462 @@
+"""Times the memory-bound example kernels on an NVIDIA GPU, in turn with PyTorch, torch.compile and a device copy.
+
+    TIKI_DUMP=ptx TIKI_DUMP_DIR=$PWD/target/ptx cargo check --examples       # wherever cargo is
+    python3 benches/h200/memory.py target/ptx --csv benches/results/memory_h200.csv
+
+The PTX text is loaded through the driver as it was written: an entry names its own parameters (`x_ptr`, `x_dim0`,
+`eps_value`) and its block's threads. Only the grid is repeated here, as in each kernel's attribute.
+
+What is measured: a round runs every candidate of a case once, in an order that is shuffled anew each round; each run is
+timed by CUDA events with a buffer larger than the second-level cache rewritten before it. Figures are medians over the rounds. The
+ratio is ours to the best anchor of the case, within a round; its interval is the distribution-free one of 95% for a
+median, from order statistics. `copy` is a device copy of as many bytes as the kernel reads and writes. Inputs are
+fresh random normals, outputs are filled with NaN before they are checked against float64, and a kernel that is wrong is
+not timed. `--all` times every instance found, not only the one that the table names.
+"""
+
+import argparse
+import ctypes
+import datetime
+import math
+import os
+import random
+import re
+import sys
+
+import torch
+import torch.nn.functional as F
+from cuda.bindings import driver as cu
+
+DTYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32}
+CTYPES = {"u64": ctypes.c_uint64, "u32": ctypes.c_uint32, "f32": ctypes.c_float, "u8": ctypes.c_uint8}
+# Largest relative error in the norm that a right kernel has, by the type of its output.
+BOUNDS = {torch.float32: 1e-6, torch.float16: 5e-4, torch.bfloat16: 4e-3}
+EPS = 1e-6
+
+
+def check(result):
+    if result[0] != cu.CUresult.CUDA_SUCCESS:
+        raise RuntimeError(str(result[0]))
+    return result[1] if len(result) == 2 else result[1:]
+
+
+def up(a, b):
+    return -(-a // b)
+
+
+class Kernel:
+    """One instance: its parameters, and the loaded entry."""
+
+    def __init__(self, path):
+        with open(path) as file:
+            self.text = file.read()
+        # The first line is the title: `// rms_norm<E = f16, N = 4096, T = 256>`.
+        self.title = self.text.splitlines()[0][2:].strip()
+        self.name = self.title.split("<")[0]
+        values = re.findall(r"(\w+) = (\w+)", self.title)
+        self.args = {k: int(v) if v.isdigit() else v for k, v in values}
+        self.entry = re.search(r"\.entry (\w+)\(", self.text).group(1)
+        self.params = re.findall(r"\.param \.(\w+) (\w+)", self.text)
+        self.threads = int(re.search(r"\.reqntid (\d+)", self.text).group(1))
+
+    def load(self):
+        module = check(cu.cuModuleLoadData(self.text.encode() + b"\0"))
+        self.function = check(cu.cuModuleGetFunction(module, self.entry.encode()))
+        attribute = cu.CUfunction_attribute
+        self.registers = check(cu.cuFuncGetAttribute(attribute.CU_FUNC_ATTRIBUTE_NUM_REGS, self.function))
+        self.local = check(cu.cuFuncGetAttribute(attribute.CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, self.function))
+
+    def bind(self, grid, arguments):
+        """A call without arguments that launches; `arguments` as in the signature."""
+        flat = []
+        for a in arguments:
+            flat += [a.data_ptr(), *a.shape] if isinstance(a, torch.Tensor) else [a]
+        assert len(flat) == len(self.params), (self.title, self.params)
+        values = [CTYPES[t](v) for (t, _), v in zip(self.params, flat)]
+        pointers = (ctypes.c_void_p * len(values))(*[ctypes.addressof(v) for v in values])
+        grid = (list(grid) + [1, 1])[:3]
+        stream = torch.cuda.current_stream().cuda_stream
+
+        def go():
+            check(cu.cuLaunchKernel(self.function, *grid, self.threads, 1, 1, 0, stream, ctypes.addressof(pointers), 0))
+
+        go.keep = (values, pointers, arguments)
+        return go
+
+
+def normals(*shape, dtype=torch.float32):
+    return torch.randn(*shape, device="cuda", dtype=dtype)
+
+
+def poison(*shape, dtype=torch.float32):
+    if not dtype.is_floating_point:
+        return torch.full(shape, -1, device="cuda", dtype=dtype)
+    return torch.full(shape, float("nan"), device="cuda", dtype=dtype)
+
+
+def wide(t):
+    return t.double()
+
+
+# Each case: a function of (dtype, shape) that gives the bytes moved, what is written, the arguments, the reference
+# (a list like what is written, of the rows from 0 to `SHOWN`), the grid as a function of the instance, and the anchors.
+SHOWN = 256
+
+
+def shown(t):
+    return t[:SHOWN] if t.dim() > 1 else t[: SHOWN << 12]
+
+
+def compiled(f):
+    return torch.compile(f, dynamic=False)
+
+
+def rms(x, w):
+    v = x.float()
+    return (v * torch.rsqrt((v * v).mean(-1, keepdim=True) + EPS) * w.float()).to(x.dtype)
+
+
+def rms_norm(dtype, shape):
+    x, w = normals(*shape, dtype=dtype), normals(shape[1], dtype=dtype)
+    y = poison(*shape, dtype=dtype)
+    fast = compiled(rms)
+    return dict(
+        bytes=2 * x.nbytes, out=[y], args=[x, w, y, EPS], grid=lambda k: [shape[0]],
+        want=lambda: [F.rms_norm(wide(shown(x)), (shape[1],), wide(w), EPS)],
+        anchors={"torch": lambda: F.rms_norm(x, (shape[1],), w, EPS), "torch.compile": lambda: fast(x, w)},
+    )
+
+
+def softmax_rows(dtype, shape):
+    x, y = normals(*shape, dtype=dtype), poison(*shape, dtype=dtype)
+    fast = compiled(lambda x: torch.softmax(x, -1))
+    return dict(
+        bytes=2 * x.nbytes, out=[y], args=[x, y], grid=lambda k: [shape[0]],
+        want=lambda: [torch.softmax(wide(shown(x)), -1)],
+        anchors={"torch": lambda: torch.softmax(x, -1), "torch.compile": lambda: fast(x)},
+    )
+
+
+def log_softmax_rows(dtype, shape):
+    x, y = normals(*shape, dtype=dtype), poison(*shape, dtype=dtype)
+    fast = compiled(lambda x: torch.log_softmax(x, -1))
+    return dict(
+        bytes=2 * x.nbytes, out=[y], args=[x, y], grid=lambda k: [shape[0]],
+        want=lambda: [torch.log_softmax(wide(shown(x)), -1)],
+        anchors={"torch": lambda: torch.log_softmax(x, -1), "torch.compile": lambda: fast(x)},
+    )
+
+
+def layer_norm(dtype, shape):
+    x, w, b = normals(*shape, dtype=dtype), normals(shape[1], dtype=dtype), normals(shape[1], dtype=dtype)
+    y = poison(*shape, dtype=dtype)
+    plain = lambda x, w, b: F.layer_norm(x, (shape[1],), w, b, EPS)
+    fast = compiled(plain)
+    return dict(
+        bytes=2 * x.nbytes, out=[y], args=[x, w, b, y, EPS], grid=lambda k: [shape[0]],
+        want=lambda: [plain(wide(shown(x)), wide(w), wide(b))],
+        anchors={"torch": lambda: plain(x, w, b), "torch.compile": lambda: fast(x, w, b)},
+    )
+
+
+def add_layer_norm(dtype, shape):
+    x, r = normals(*shape, dtype=dtype), normals(*shape, dtype=dtype)
+    w, b = normals(shape[1], dtype=dtype), normals(shape[1], dtype=dtype)
+    s, y = poison(*shape, dtype=dtype), poison(*shape, dtype=dtype)
+
+    def plain(x, r, w, b):
+        s = x + r
+        return s, F.layer_norm(s, (shape[1],), w, b, EPS)
+
+    fast = compiled(plain)
+    return dict(
+        bytes=4 * x.nbytes, out=[s, y], args=[x, r, w, b, s, y, EPS], grid=lambda k: [shape[0]],
+        want=lambda: list(plain(wide(shown(x)), wide(shown(r)), wide(w), wide(b))),
+        anchors={"torch": lambda: plain(x, r, w, b), "torch.compile": lambda: fast(x, r, w, b)},
+    )
+
+
+def softmax_backward(dtype, shape):
+    y = torch.softmax(normals(*shape, dtype=dtype), -1)
+    g, d = normals(*shape, dtype=dtype), poison(*shape, dtype=dtype)
+    plain = lambda y, g: torch.ops.aten._softmax_backward_data(g, y, -1, y.dtype)
+
+    def formula(y, g):
+        p, q = y.float(), g.float()
+        return ((q - (p * q).sum(-1, keepdim=True)) * p).to(y.dtype)
+
+    fast = compiled(formula)
+    return dict(
+        bytes=3 * y.nbytes, out=[d], args=[y, g, d], grid=lambda k: [shape[0]],
+        want=lambda: [plain(wide(shown(y)), wide(shown(g)))],
+        anchors={"torch": lambda: plain(y, g), "torch.compile": lambda: fast(y, g)},
+    )
+
+
+def rms_norm_backward(dtype, shape):
+    x, g = normals(*shape, dtype=dtype), normals(*shape, dtype=dtype)
+    w, d = normals(shape[1], dtype=dtype), poison(*shape, dtype=dtype)
+    n = shape[1]
+    # Two blocks a multiprocessor.
+    parts = poison(2 * torch.cuda.get_device_properties(0).multi_processor_count, n)
+
+    def formula(x, g, w):
+        v, q = x.float(), g.float()
+        r = torch.rsqrt((v * v).mean(-1, keepdim=True) + EPS)
+        s = q * w.float()
+        return ((s - v * ((s * v).mean(-1, keepdim=True) * r * r)) * r).to(x.dtype), (q * v * r).sum(0).to(x.dtype)
+
+    fast = compiled(formula)
+    leaf, weight = x.clone().requires_grad_(), w.clone().requires_grad_()
+    taped = F.rms_norm(leaf, (n,), weight, EPS)
+
+    def want():
+        v, q = wide(shown(x)), wide(shown(g))
+        r = torch.rsqrt((v * v).mean(-1, keepdim=True) + EPS)
+        s = q * wide(w)
+        return [(s - v * ((s * v).mean(-1, keepdim=True) * r * r)) * r]
+
+    def weights():
+        v = wide(x)
+        full = (wide(g) * v * torch.rsqrt((v * v).mean(-1, keepdim=True) + EPS)).sum(0)
+        return parts, full
+
+    return dict(
+        bytes=3 * x.nbytes, out=[d], args=[x, w, g, d, parts, EPS], grid=lambda k: [parts.shape[0]],
+        want=want, also=weights, scratch=[parts],
+        anchors={
+            "torch": lambda: torch.autograd.grad(taped, (leaf, weight), g, retain_graph=True),
+            "torch.compile": lambda: fast(x, g, w),
+        },
+    )
+
+
+def transpose(dtype, shape):
+    x, y = normals(*shape), poison(shape[1], shape[0])
+    fast = compiled(lambda x: x.t().contiguous())
+    return dict(
+        bytes=2 * x.nbytes, out=[y], args=[x, y], grid=lambda k: [up(shape[0], 64), up(shape[1], 64)],
+        want=lambda: [wide(x[:, :SHOWN].t())], exact=True,
+        anchors={"torch": lambda: x.t().contiguous(), "torch.compile": lambda: fast(x)},
+    )
+
+
+def add(dtype, shape):
+    x, y, z = normals(*shape), normals(*shape), poison(*shape)
+    return dict(
+        bytes=3 * x.nbytes, out=[z], args=[x, y, z], grid=lambda k: [up(shape[0], 1024)],
+        want=lambda: [wide(shown(x) + shown(y))], exact=True, anchors={"torch": lambda: torch.add(x, y)},
+    )
+
+
+def gate(function):
+    def case(dtype, shape):
+        x, y, z = normals(*shape, dtype=dtype), normals(*shape, dtype=dtype), poison(*shape, dtype=dtype)
+        fast = compiled(lambda x, y: function(x.float()).mul(y.float()).to(x.dtype))
+        return dict(
+            bytes=3 * x.nbytes, out=[z], args=[x, y, z], grid=lambda k: [up(shape[0], 1024)],
+            want=lambda: [function(wide(shown(x))) * wide(shown(y))],
+            anchors={"torch": lambda: function(x) * y, "torch.compile": lambda: fast(x, y)},
+        )
+
+    return case
+
+
+def cast(to):
+    def case(dtype, shape):
+        x, y = normals(*shape, dtype=dtype), poison(*shape, dtype=to)
+        return dict(
+            bytes=x.nbytes + y.nbytes, out=[y], args=[x, y], grid=lambda k: [up(shape[0], 2048)],
+            want=lambda: [wide(shown(x).to(to))], exact=True, anchors={"torch": lambda: x.to(to)},
+        )
+
+    return case
+
+
+def row_sum(dtype, shape):
+    x, y = normals(*shape, dtype=dtype), poison(shape[0])
+    fast = compiled(lambda x: x.float().sum(1))
+    return dict(
+        bytes=x.nbytes, out=[y], args=[x, y], grid=lambda k: [shape[0]], want=lambda: [wide(x).sum(1)[: SHOWN << 12]],
+        anchors={"torch": lambda: x.sum(1), "torch.compile": lambda: fast(x)},
+    )
+
+
+def row_argmax(dtype, shape):
+    x, y = normals(*shape, dtype=dtype), poison(shape[0], dtype=torch.int32)
+    fast = compiled(lambda x: x.argmax(1))
+    # Torch gives any of several equals; the first is ours to promise.
+    first = lambda: wide((x == x.amax(1, keepdim=True)).int().argmax(1))
+    return dict(
+        bytes=x.nbytes, out=[y], args=[x, y], grid=lambda k: [shape[0]], want=lambda: [first()],
+        exact=True, anchors={"torch": lambda: x.argmax(1), "torch.compile": lambda: fast(x)},
+    )
+
+
+gelu = lambda x: F.gelu(x, approximate="tanh")
+ROWS = [(65536, 4096), (131072, 1024), (16384, 8192), (4096, 16384), (8192, 4096)]
+FLAT = [(1 << 28,)]
+# Kernel, case, element types, shapes, and the instance that its author would launch.
+CASES = [
+    ("rms_norm", rms_norm, ["f16", "bf16", "f32"], ROWS, lambda e, s: dict(E=e, N=s[1])),
+    ("softmax_rows", softmax_rows, ["f16", "bf16", "f32"], ROWS, lambda e, s: dict(E=e, N=s[1])),
+    ("log_softmax_rows", log_softmax_rows, ["f16", "f32"], ROWS[:2], lambda e, s: dict(E=e, N=s[1])),
+    ("layer_norm", layer_norm, ["f16", "bf16", "f32"], ROWS[:1], lambda e, s: dict(E=e, N=s[1])),
+    ("add_layer_norm", add_layer_norm, ["f16", "bf16", "f32"], ROWS[:1], lambda e, s: dict(E=e, N=s[1])),
+    ("softmax_backward", softmax_backward, ["f16", "bf16", "f32"], ROWS[:1], lambda e, s: dict(E=e, N=s[1])),
+    ("rms_norm_backward", rms_norm_backward, ["f16", "bf16", "f32"], [(32768, 4096)], lambda e, s: dict(E=e, N=s[1])),
+    ("transpose", transpose, ["f32"], [(16384,) * 2, (8192,) * 2, (4096,) * 2], lambda e, s: dict(V=4)),
+    ("add", add, ["f32"], FLAT, lambda e, s: {}),
+    ("silu_mul", gate(F.silu), ["f16", "bf16", "f32"], FLAT, lambda e, s: dict(E=e)),
+    ("gelu_mul", gate(gelu), ["f16", "bf16", "f32"], FLAT, lambda e, s: dict(E=e)),
+    ("cast", cast(torch.bfloat16), ["f32"], FLAT, lambda e, s: dict(A=e, B="bf16")),
+    ("cast", cast(torch.float32), ["bf16"], FLAT, lambda e, s: dict(A=e, B="f32")),
+    ("row_sum", row_sum, ["f16", "bf16", "f32"], [(8192, 32768)], lambda e, s: dict(E=e, V=16 // DTYPES[e].itemsize)),
+    ("row_argmax", row_argmax, ["f16", "bf16", "f32"], ROWS[:1], lambda e, s: dict(E=e, MAX=s[1], V=16 // DTYPES[e].itemsize)),
+]
+
+
+def errors(case, full):
+    """The relative error of each output against float64, in the norm; infinite where an element was not written."""
+    out = []
+    for got, want in zip(case["out"], case["want"]()):
+        part = got[: want.shape[0], : want.shape[1]] if want.dim() > 1 else got[: want.shape[0]]
+        part = part.double()
+        if not torch.isfinite(got.double() if got.numel() < 1 << 24 else got).all():
+            out.append(math.inf)
+        elif case.get("exact"):
+            out.append(0.0 if torch.equal(part, want) else math.inf)
+        else:
+            out.append(((part - want).norm() / want.norm()).item())
+    if full and "also" in case:
+        parts, want = case["also"]()
+        out.append(((parts.double().sum(0) - want).norm() / want.norm()).item())
+    return out
+
+
+def measure(candidates, rounds):
+    """Milliseconds of each candidate, one list a candidate, one entry a round."""
+    flush = torch.empty(256 << 20, dtype=torch.int8, device="cuda")
+    for f in candidates:
+        for _ in range(3):
+            f()
+    torch.cuda.synchronize()
+    events = [[None] * rounds for _ in candidates]
+    order = list(range(len(candidates)))
+    for r in range(rounds):
+        random.shuffle(order)
+        for c in order:
+            begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+            flush.zero_()
+            begin.record()
+            candidates[c]()
+            end.record()
+            events[c][r] = (begin, end)
+    torch.cuda.synchronize()
+    return [[b.elapsed_time(e) for b, e in row] for row in events]
+
+
+def median(values):
+    s = sorted(values)
+    return (s[(len(s) - 1) // 2] + s[len(s) // 2]) / 2
+
+
+def interval(values):
+    """The 95% interval of the median: order statistics, by the binomial distribution."""
+    s, n = sorted(values), len(values)
+    low, sum_ = 0, 0.0
+    while True:
+        sum_ += math.comb(n, low) / 2**n
+        if sum_ > 0.025 or low >= n // 2:
+            break
+        low += 1
+    low = max(low - 1, 0)
+    return s[low], s[n - 1 - low]
+
+
+def copier(count):
+    a = torch.empty(up(count, 2), dtype=torch.int8, device="cuda").random_(-128, 127)
+    b = torch.empty_like(a)
+    return lambda: b.copy_(a)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("ptx")
+    parser.add_argument("--csv")
+    parser.add_argument("--rounds", type=int, default=41)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--all", action="store_true")
+    parser.add_argument("--anchors", type=int, default=1)
+    options = parser.parse_args()
+    kernels = [Kernel(os.path.join(options.ptx, f)) for f in sorted(os.listdir(options.ptx)) if f.endswith(".ptx")]
+    card, driver = torch.cuda.get_device_name(), torch.cuda.driver_version if hasattr(torch.cuda, "driver_version") else ""
+    try:
+        driver = os.popen("nvidia-smi --query-gpu=driver_version --format=csv,noheader").read().split()[0]
+    except IndexError:
+        pass
+    date = datetime.date.today().isoformat()
+    command = "python3 benches/h200/memory.py " + " ".join(sys.argv[1:])
+    lines = ["date,card,driver,command,kernel,dtype,shape,ours TB/s,anchor,anchor TB/s,copy TB/s,ratio to copy,"
+             "ratio to anchor,95% low,95% high,relative error"]
+    bad = 0
+    for name, build, types, shapes, pick in CASES:
+        for dtype in types:
+            for shape in shapes:
+                wanted = pick(dtype, shape)
+                found = [k for k in kernels if k.name == name and all(k.args.get(a) == v for a, v in wanted.items())]
+                if not re.search(options.only, f"{name} {dtype}") or not found:
+                    continue
+                if not options.all and len(found) > 1:
+                    raise SystemExit(f"{name} {wanted}: {[k.title for k in found]}")
+                case = build(DTYPES[dtype], shape)
+                ours = []
+                for k in found:
+                    try:
+                        k.load()
+                    except RuntimeError as error:
+                        print(f"{k.title}: {error}")
+                        bad += 1
+                        continue
+                    for o in case["out"] + case.get("scratch", []):
+                        o.fill_(float("nan") if o.dtype.is_floating_point else -1)
+                    go = k.bind(case["grid"](k), case["args"])
+                    go()
+                    torch.cuda.synchronize()
+                    wrong = errors(case, True)
+                    bound = BOUNDS.get(case["out"][0].dtype, 0.0)
+                    if max(wrong) > bound:
+                        print(f"{k.title}: WRONG, relative errors {wrong}, bound {bound}")
+                        bad += 1
+                        continue
+                    ours.append((k, go, max(wrong)))
+                anchors = case["anchors"] if options.anchors else {}
+                calls = [go for _, go, _ in ours] + list(anchors.values()) + [copier(case["bytes"])]
+                times = measure(calls, options.rounds)
+                rate = lambda t: case["bytes"] / median(t) / 1e9
+                copied = times[-1]
+                best, best_times = "", None
+                for anchor, t in zip(anchors, times[len(ours):]):
+                    if best_times is None or median(t) < median(best_times):
+                        best, best_times = anchor, t
+                size = "x".join(map(str, shape))
+                for (k, _, wrong), t in sorted(zip(ours, times), key=lambda p: median(p[1])):
+                    to_copy = median([c / o for c, o in zip(copied, t)])
+                    ratios = [b / o for b, o in zip(best_times, t)] if best_times else [math.nan]
+                    low, high = interval(ratios)
+                    print(f"{k.title:64} {size:14} {rate(t):.3f} TB/s, copy {rate(copied):.3f} ({to_copy:.3f}), "
+                          f"{best} {rate(best_times) if best_times else 0:.3f} ({median(ratios):.3f} [{low:.3f}, {high:.3f}]), "
+                          f"error {wrong:.1e}, {k.registers} registers, {k.local} local", flush=True)
+                    lines.append(f"{date},{card},{driver},{command},\"{k.title}\",{dtype},{size},{rate(t):.3f},{best},"
+                                 f"{rate(best_times) if best_times else 0:.3f},{rate(copied):.3f},{to_copy:.3f},{median(ratios):.3f},"
+                                 f"{low:.3f},{high:.3f},{wrong:.2e}")
+                del case, calls, ours
+                torch.cuda.empty_cache()
+    if options.csv:
+        with open(options.csv, "w") as file:
+            file.write("\n".join(lines) + "\n")
+    raise SystemExit(1 if bad else 0)
+
+
+if __name__ == "__main__":
+    main()
