@@ -99,6 +99,7 @@ pub fn emit(
             .number("fused", fused as i64);
     }
     let usage = budget::run(&kernel, &lowered, sink, &mut report);
+    budget::residency::run(&kernel, &mut lowered, &usage);
     let ptx = lowered.module.to_string();
     dump("ptx", &title, &ptx);
     if sink.has_errors() {

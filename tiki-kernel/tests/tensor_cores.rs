@@ -27,7 +27,7 @@ fn build(name: &str, mut kernel: Kernel) -> (String, u32) {
         assert!(faults.is_empty(), "{name} after {pass}: {faults:?}");
     });
     let usage = budget::run(&kernel, &lowered, &mut sink, &mut report);
-    assert!(usage.registers > 0);
+    budget::residency::run(&kernel, &mut lowered, &usage);
     let said: Vec<String> = (sink.take().iter())
         .map(|d| d.text(&Places::default()))
         .collect();
@@ -91,7 +91,8 @@ fn hold(
 
 /// The text with a cap for all threads.
 fn with_cap(text: &str, cap: u32) -> String {
-    let text = text.replace(".minnctapersm 1\n", "");
+    let lines = text.lines().filter(|l| !l.starts_with(".minnctapersm"));
+    let text: String = lines.flat_map(|l| [l, "\n"]).collect();
     text.replacen("\n{\n", &format!("\n.maxnreg {cap}\n{{\n"), 1)
 }
 

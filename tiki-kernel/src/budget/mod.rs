@@ -5,9 +5,11 @@
 //! 2. [`registers`]: live registers of the simplified text, itemised by what they hold, against the
 //!    author's budget and what the wanted residency leaves (TK502, TK503).
 //! 3. [`occupancy`]: resident blocks.
+//! 4. [`residency`]: what the assembler is told of them.
 
 pub mod occupancy;
 pub mod registers;
+pub mod residency;
 pub mod roles;
 pub mod shared_memory;
 
