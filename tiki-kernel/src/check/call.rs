@@ -1,6 +1,6 @@
 //! Calls: names to operations, closures and device functions inlined.
 
-use super::expr::nearest;
+use super::names::nearest;
 use super::rules::Rule;
 use super::scope::Scope;
 use super::value::{Num, RangeVal, Val};

@@ -1,13 +1,11 @@
 //! Expressions.
 
-use super::scope::Scope;
 use super::value::{Closure, Num, RangeVal, Val};
 use super::{Check, Push};
 use crate::ast::{BinOp, Expr, ExprKind, GenericArg, Item, Name, Path, Span, Type, TypeKind, UnOp};
 use crate::diag::codes;
 use crate::dtype::DType;
-use crate::ir::{self, Round};
-use crate::ops::{self, Receiver};
+use crate::ir::Round;
 use std::rc::Rc;
 
 impl<'a> Check<'a> {
@@ -171,7 +169,12 @@ impl<'a> Check<'a> {
     }
 
     /// `Config { scale: 2.0, offset: x }`
-    fn record(&mut self, path: &'a Path, given: &'a [(Name, Expr)], span: Span) -> Val<'a> {
+    pub(super) fn record(
+        &mut self,
+        path: &'a Path,
+        given: &'a [(Name, Expr)],
+        span: Span,
+    ) -> Val<'a> {
         let wanted = path.segments.last().map_or("", |s| s.name.text.as_str());
         let found = self.program.items.iter().find_map(|item| match item {
             Item::Struct { name, fields } if name.text == wanted => Some((name, fields)),
@@ -207,7 +210,13 @@ impl<'a> Check<'a> {
         Val::Record(name, fields, values.into_iter().flatten().collect())
     }
 
-    fn short_circuit(&mut self, op: BinOp, a: &'a Expr, b: &'a Expr, span: Span) -> Val<'a> {
+    pub(super) fn short_circuit(
+        &mut self,
+        op: BinOp,
+        a: &'a Expr,
+        b: &'a Expr,
+        span: Span,
+    ) -> Val<'a> {
         let and = op == BinOp::AndAnd;
         let first = self.eval(a);
         if let Val::Bool(x) = first
@@ -234,7 +243,7 @@ impl<'a> Check<'a> {
         self.refuse(diag)
     }
 
-    fn range(
+    pub(super) fn range(
         &mut self,
         lo: Option<&'a Expr>,
         hi: Option<&'a Expr>,
@@ -257,114 +266,8 @@ impl<'a> Check<'a> {
         Val::Range(Box::new(RangeVal { lo, hi, step: 1 }))
     }
 
-    /// A name or an associated constant.
-    pub(crate) fn path(&mut self, path: &'a Path, span: Span) -> Val<'a> {
-        let names: Vec<&str> = path.segments.iter().map(|s| s.name.text.as_str()).collect();
-        if let [name] = names[..] {
-            if let Some(binding) = self.scope.find(name) {
-                return self.read_binding(binding, span);
-            }
-            if let Some(t) = DType::by_name(name) {
-                return Val::Type(t);
-            }
-            if let Some(val) = self.item(name) {
-                return val;
-            }
-            if let Some(row) = ops::find(Receiver::Free, name) {
-                return Val::Func(row, Num::Lit);
-            }
-            return self.unknown_name(name, span);
-        }
-        let (kind, name) = (names[names.len() - 2], names[names.len() - 1]);
-        if kind == "consts" {
-            let double = names.contains(&"f64");
-            if let Some(v) = math_constant(name) {
-                let v = if double { v } else { f64::from(v as f32) };
-                return Val::Float(v, Num::D(if double { DType::F64 } else { DType::F32 }));
-            }
-        }
-        if kind == "Order"
-            && let Some(order) = memory_order(name)
-        {
-            return Val::Order(order);
-        }
-        if kind == "Scope"
-            && let Some(scope) = memory_scope(name)
-        {
-            return Val::Scope(scope);
-        }
-        let num = if kind == "usize" {
-            Some(Num::Usize)
-        } else {
-            self.type_named(kind).map(Num::D)
-        };
-        if let Some(num) = num {
-            if let Some(val) = associated(num, name) {
-                return val;
-            }
-            if let Some(row) = ops::find(Receiver::ScalarType, name) {
-                return Val::Func(row, num);
-            }
-            let diag = self.error(
-                codes::UNKNOWN_NAME,
-                span,
-                format!("`{}` has no `{name}` in kernels", num.name()),
-            );
-            return self.refuse(diag);
-        }
-        // A path to a device item: rustc resolves it, the bundle holds it by its last name.
-        if let Some(val) = self.item(name) {
-            return val;
-        }
-        self.unknown_name(&names.join("::"), span)
-    }
-
-    fn item(&mut self, name: &str) -> Option<Val<'a>> {
-        let program = self.program;
-        for item in &program.items {
-            match item {
-                Item::Fn(f) if f.name.text == name => return Some(Val::DeviceFn(f)),
-                Item::Const { name: n, ty, value } if n.text == name => {
-                    let root = self.root_scope();
-                    return Some(self.in_scope(root, |c| {
-                        let val = c.eval(value);
-                        c.typed(val, Some(ty), n.span)
-                    }));
-                }
-                _ => {}
-            }
-        }
-        None
-    }
-
-    /// A scope without the kernel's own names.
-    pub(crate) fn root_scope(&self) -> Rc<Scope> {
-        Scope::root()
-    }
-
-    fn unknown_name(&mut self, name: &str, span: Span) -> Val<'a> {
-        let mut diag = self.error(
-            codes::UNKNOWN_NAME,
-            span,
-            format!("`{name}` is not known to kernels"),
-        );
-        let mut names = self.scope.all();
-        names.extend(
-            ops::ROWS
-                .iter()
-                .filter(|r| r.receiver == Receiver::Free)
-                .map(|r| r.name.to_string()),
-        );
-        if let Some(near) = nearest(name, names.iter().map(String::as_str)) {
-            diag = diag.help(format!("did you mean `{near}`?"));
-        } else {
-            diag = diag.note("kernels see their arguments, their own names, the prelude, and `#[tiki::device]` items");
-        }
-        self.refuse(diag)
-    }
-
     /// `base.name`
-    fn field(&mut self, base: Val<'a>, name: &str, span: Span) -> Val<'a> {
+    pub(super) fn field(&mut self, base: Val<'a>, name: &str, span: Span) -> Val<'a> {
         match (&base, name) {
             (Val::Poison | Val::Never, _) => base,
             (Val::Tuple(parts), _) => match name.parse::<usize>().ok().and_then(|i| parts.get(i)) {
@@ -398,7 +301,7 @@ impl<'a> Check<'a> {
     }
 
     /// `base[index]`
-    fn index(&mut self, base: Val<'a>, index: &Val<'a>, span: Span) -> Val<'a> {
+    pub(super) fn index(&mut self, base: Val<'a>, index: &Val<'a>, span: Span) -> Val<'a> {
         match &base {
             Val::Poison | Val::Never => base,
             Val::Array(parts) => {
@@ -491,108 +394,4 @@ impl<'a> Check<'a> {
             }
         }
     }
-}
-
-fn associated<'a>(num: Num, name: &str) -> Option<Val<'a>> {
-    let usize_val = |i: u32| Some(Val::Int(i.into(), Num::Usize));
-    match (num, name) {
-        (Num::D(t), "BYTES") => usize_val(t.bytes()),
-        (Num::D(t), "BITS") if t.is_int() => {
-            Some(Val::Int((t.bytes() * 8).into(), Num::D(DType::U32)))
-        }
-        (Num::D(t), _) if t.is_float() => {
-            let (sig, top): (i32, f64) = match t {
-                DType::F16 => (10, 65504.0),
-                DType::BF16 => (7, 3.389_531_389_251_535_5e38),
-                DType::F64 => (52, f64::MAX),
-                _ => (23, f32::MAX.into()),
-            };
-            let least = match t {
-                DType::F16 => (2.0_f64).powi(-14),
-                DType::F64 => f64::MIN_POSITIVE,
-                _ => f32::MIN_POSITIVE.into(),
-            };
-            let v = match name {
-                "INFINITY" => f64::INFINITY,
-                "NEG_INFINITY" => f64::NEG_INFINITY,
-                "NAN" => f64::NAN,
-                "MAX" => top,
-                "MIN" => -top,
-                "MIN_POSITIVE" => least,
-                "EPSILON" => (2.0_f64).powi(-sig),
-                _ => return None,
-            };
-            Some(Val::Float(v, num))
-        }
-        (_, "MAX") => Some(Val::Int(num.range().1, num)),
-        (_, "MIN") => Some(Val::Int(num.range().0, num)),
-        _ => None,
-    }
-}
-
-fn math_constant(name: &str) -> Option<f64> {
-    use std::f64::consts as c;
-    Some(match name {
-        "PI" => c::PI,
-        "TAU" => c::TAU,
-        "E" => c::E,
-        "LN_2" => c::LN_2,
-        "LN_10" => c::LN_10,
-        "LOG2_E" => c::LOG2_E,
-        "LOG2_10" => c::LOG2_10,
-        "LOG10_E" => c::LOG10_E,
-        "LOG10_2" => c::LOG10_2,
-        "SQRT_2" => c::SQRT_2,
-        "FRAC_1_SQRT_2" => c::FRAC_1_SQRT_2,
-        "FRAC_PI_2" => c::FRAC_PI_2,
-        "FRAC_1_PI" => c::FRAC_1_PI,
-        "FRAC_2_PI" => c::FRAC_2_PI,
-        "FRAC_2_SQRT_PI" => c::FRAC_2_SQRT_PI,
-        _ => return None,
-    })
-}
-
-fn memory_order(name: &str) -> Option<ir::MemoryOrder> {
-    Some(match name {
-        "Weak" => ir::MemoryOrder::Weak,
-        "Relaxed" => ir::MemoryOrder::Relaxed,
-        "Acquire" => ir::MemoryOrder::Acquire,
-        "Release" => ir::MemoryOrder::Release,
-        "AcqRel" => ir::MemoryOrder::AcqRel,
-        _ => return None,
-    })
-}
-
-fn memory_scope(name: &str) -> Option<ir::Scope> {
-    Some(match name {
-        "Block" => ir::Scope::Block,
-        "Cluster" => ir::Scope::Cluster,
-        "Device" => ir::Scope::Device,
-        "System" => ir::Scope::System,
-        _ => return None,
-    })
-}
-
-/// The nearest of several names, if it is near.
-pub(crate) fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    let distance = |a: &str, b: &str| {
-        let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-        let mut row: Vec<usize> = (0..=b.len()).collect();
-        for (i, x) in a.iter().enumerate() {
-            let mut diagonal = row[0];
-            row[0] = i + 1;
-            for (j, y) in b.iter().enumerate() {
-                let cost = diagonal + usize::from(x != y);
-                diagonal = row[j + 1];
-                row[j + 1] = cost.min(row[j] + 1).min(diagonal + 1);
-            }
-        }
-        row[b.len()]
-    };
-    let limit = (name.len() / 3).clamp(1, 3);
-    names
-        .map(|n| (distance(name, n), n))
-        .filter(|(d, _)| *d <= limit)
-        .min()
-        .map(|(_, n)| n)
 }

@@ -1,6 +1,6 @@
 //! Which instances a kernel is built in: `build((E = f16, N = 4096), ..)`.
 
-use super::expr::nearest;
+use super::names::nearest;
 use super::value::Val;
 use super::{Check, Push};
 use crate::ast::{Expr, ExprKind, Generic, Program};

@@ -28,6 +28,7 @@ mod join;
 mod layout;
 mod map;
 mod movement;
+mod names;
 mod options;
 mod pattern;
 mod pending;

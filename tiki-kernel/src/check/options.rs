@@ -1,6 +1,6 @@
 //! Options of the kernel's attribute.
 
-use super::expr::nearest;
+use super::names::nearest;
 use super::value::{Num, Val};
 use super::{Check, Push};
 use crate::ast::{Expr, ExprKind, KernelOption, Lit};
@@ -18,7 +18,7 @@ struct Row {
 static ROWS: &[Row] = &[
     Row {
         name: "target",
-        takes: "a target's name: `target = \"sm_80\"`",
+        takes: "a target's name, in quotes",
     },
     Row {
         name: "threads",
