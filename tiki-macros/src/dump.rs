@@ -2,10 +2,10 @@
 //! everything.
 //!
 //! The compiler hands each stage's text to a callback; only this file touches the disk. The folder is
-//! `TIKI_DUMP_DIR`, or `target/tiki` under the crate's manifest. A kernel's expansion reads both
-//! variables through `option_env!`, so that cargo expands again when either changes (stable Rust has no
-//! other way to say that a macro depends on a variable); a file that was deleted is not written again
-//! until then.
+//! `TIKI_DUMP_DIR`, or `target/tiki` under the crate's manifest, and in it one for each crate that has
+//! kernels: two crates may have kernels of one name. A kernel's expansion reads both variables through
+//! `option_env!`, so that cargo expands again when either changes (stable Rust has no other way to say
+//! that a macro depends on a variable); a file that was deleted is not written again until then.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -23,13 +23,14 @@ pub(crate) struct Dumper {
 impl Dumper {
     pub(crate) fn from_env(kernel: &str) -> Dumper {
         let stages = std::env::var("TIKI_DUMP").unwrap_or_default();
-        let folder = std::env::var("TIKI_DUMP_DIR").map_or_else(
+        let mut folder = std::env::var("TIKI_DUMP_DIR").map_or_else(
             |_| {
                 let root = std::env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
                 Path::new(&root).join("target").join("tiki")
             },
             PathBuf::from,
         );
+        folder.extend(std::env::var_os("CARGO_CRATE_NAME"));
         Dumper {
             stages: stages
                 .split(',')
