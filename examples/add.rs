@@ -17,11 +17,16 @@ pub fn add(x: &Global<f32, 1>, y: &Global<f32, 1>, out: &mut Global<f32, 1>) {
     out.tile_mut([1024], at).store(&sum);
 }
 
+/// Elements this program is willing to make.
+const MOST: usize = 1 << 28;
+
 fn run() -> Result<bool, Box<dyn std::error::Error>> {
     let n: usize = match std::env::args().nth(1) {
         Some(text) => text
             .parse()
-            .map_err(|_| format!("`{text}` is not a length"))?,
+            .ok()
+            .filter(|n| *n <= MOST)
+            .ok_or_else(|| format!("`{text}` is not a length of at most {MOST}"))?,
         None => 1_000_003,
     };
     let device = tiki::Device::open_default()?;

@@ -102,8 +102,9 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
     let device = tiki::Device::open_default()?;
     let stream = device.stream();
     let read = |name: &str| -> Result<tiki::Tensor<f16, 4>, Box<dyn std::error::Error>> {
-        let t = file.read::<f16>(name)?;
-        Ok(device.tensor_from(&t.values, [1, t.shape[0], t.shape[1], t.shape[2]])?)
+        let t = file.load::<f16, 3>(&device, name)?;
+        let [heads, length, width] = t.shape();
+        Ok(t.reshape([1, heads, length, width])?)
     };
     let (q, k, v) = (read("q")?, read("k")?, read("v")?);
     let [_, heads, length, width] = q.shape();

@@ -143,6 +143,9 @@ pub fn gemm_hopper<
     }
 }
 
+/// Elements of a matrix that this program is willing to make.
+const MOST: usize = 1 << 28;
+
 fn run() -> Result<bool, Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1);
     let mut extent = |default: usize| match args.next() {
@@ -152,6 +155,10 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
         None => Ok(default),
     };
     let (m, n, k) = (extent(300)?, extent(260)?, extent(136)?);
+    let count = |a: usize, b: usize| a.checked_mul(b).filter(|n| *n <= MOST);
+    if [count(m, k), count(n, k), count(m, n)].contains(&None) {
+        return Err(format!("{m} x {n} x {k} has a matrix of more than {MOST} elements").into());
+    }
     let device = tiki::Device::open_default()?;
     let stream = device.stream();
     let random = |count: usize, seed: u64| -> Vec<f16> {

@@ -56,14 +56,14 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
     let file = tiki::checkpoint::Checkpoint::open(&path)?;
     let device = tiki::Device::open_default()?;
     let stream = device.stream();
-    let hidden = file.read::<f16>("hidden")?;
-    let (rows, columns) = (hidden.shape[0], hidden.shape[1]);
-    let x = device.tensor_from(&hidden.values, [rows, columns])?;
+    let x = file.load::<f16, 2>(&device, "hidden")?;
+    let [rows, columns] = x.shape();
     let mut sum = device.zeros::<f32, 1>([rows])?;
     let mut place = device.zeros::<u32, 1>([rows])?;
     row_sum::<f16, 1>::launch(&stream, &x, &mut sum)?;
     row_argmax::<f16, 1024, 64, 1>::launch(&stream, &x, &mut place)?;
-    let values: Vec<f64> = hidden.values.iter().map(|v| v.to_f64()).collect();
+    let hidden = file.read_as::<f16>("hidden", &[rows, columns])?;
+    let values: Vec<f64> = hidden.iter().map(|v| v.to_f64()).collect();
     let expected: Vec<f64> = values.chunks(columns).map(|r| r.iter().sum()).collect();
     let greatest: Vec<u32> = values
         .chunks(columns)

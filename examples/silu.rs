@@ -67,7 +67,7 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
     let n = gate.values.len();
     let (g, u) = (
         device.tensor_from(&gate.values, [n])?,
-        device.tensor_from(&up.values, [n])?,
+        device.tensor_from(&up.values, [up.values.len()])?,
     );
     let mut out = device.zeros::<f16, 1>([n])?;
     silu_mul::<f16>::launch(&stream, &g, &u, &mut out)?;

@@ -123,9 +123,8 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
     let file = tiki::checkpoint::Checkpoint::open(&path)?;
     let device = tiki::Device::open_default()?;
     let stream = device.stream();
-    let scores = file.read::<f32>("scores")?;
-    let shape = [scores.shape[0], scores.shape[1]];
-    let x = device.tensor_from(&scores.values, shape)?;
+    let x = file.load::<f32, 2>(&device, "scores")?;
+    let shape = x.shape();
     let mut out = device.zeros::<f32, 2>(shape)?;
     softmax::<f32, 128, 32>::launch(&stream, &x, &mut out, true)?;
     let expected = file.read_as::<f64>("softmax_expected", &shape)?;

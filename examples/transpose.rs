@@ -36,6 +36,9 @@ pub fn transpose<const V: usize>(x: &Global<f32>, out: &mut Global<f32>) {
         .store(&tile.t().load(down));
 }
 
+/// Elements this program is willing to make.
+const MOST: usize = 1 << 28;
+
 fn run() -> Result<bool, Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1);
     let mut extent = |default: usize| match args.next() {
@@ -45,6 +48,9 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
         None => Ok(default),
     };
     let (rows, columns) = (extent(300)?, extent(517)?);
+    if rows.checked_mul(columns).is_none_or(|n: usize| n > MOST) {
+        return Err(format!("{rows} x {columns} are more than {MOST} elements").into());
+    }
     let device = tiki::Device::open_default()?;
     let stream = device.stream();
     let host: Vec<f32> = (0..rows * columns).map(|i| i as f32).collect();
