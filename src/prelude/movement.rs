@@ -10,7 +10,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// `cp.async` by so many threads, 16 bytes each where that is proven.
+    /// Asynchronous copies by so many threads, 16 bytes each where that is proven.
     #[must_use]
     pub fn cp_async(threads: usize) -> Load {
         let _ = threads;
@@ -90,7 +90,7 @@ pub struct Pipeline {
 }
 
 impl Pipeline {
-    /// Filled by `cp.async` of the threads that use it.
+    /// Filled by asynchronous copies of the threads that use it.
     #[must_use]
     pub fn cp_async(stages: usize) -> Pipeline {
         let _ = stages;

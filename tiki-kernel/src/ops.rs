@@ -276,7 +276,7 @@ ops! {
     Pending issue = Rule::Do(|c, call| c.pending_issue(call)), "fn(self, a: impl Operand<A>, b: Shared<B>) -> Pending<A, B, Acc>", "Starts the next product into it.";
     Pending retire = Rule::Do(|c, call| c.pending_retire(call)), "fn(self) -> Register<Acc>", "Gives the accumulator back, after the wait that proves it done.";
 
-    LoadType cp_async = Rule::Pure(|c, call| c.load_new(call)), "fn(threads: usize) -> Load", "`cp.async` by so many threads, 16 bytes each where that is proven.";
+    LoadType cp_async = Rule::Pure(|c, call| c.load_new(call)), "fn(threads: usize) -> Load", "Asynchronous copies by so many threads, 16 bytes each where that is proven.";
     LoadType tma = Rule::Pure(|c, call| c.load_new(call)), "fn() -> Load", "The tensor memory accelerator; one thread issues.";
     Load multicast = Rule::Pure(|c, call| c.load_multicast(call)), "fn(self, mask: u32) -> Load", "To every block of the cluster whose bit is set.";
     Load copy = Rule::Do(|c, call| c.load_copy(call)), "fn<const R: usize>(&self, from: &View<E, R>, to: Shared<E>)", "Starts a copy that the next `commit` of a pipeline covers.";
@@ -288,7 +288,7 @@ ops! {
     Store wait_read = Rule::Do(|c, call| c.store_wait(call)), "fn(&self, n: usize)", "Waits until all but the newest `n` groups have been read from shared memory.";
     Store wait = Rule::Do(|c, call| c.store_wait(call)), "fn(&self, n: usize)", "Waits until all but the newest `n` groups are written.";
 
-    PipelineType cp_async = Rule::Do(|c, call| c.pipeline_new(call)), "fn(stages: usize) -> Pipeline", "Filled by `cp.async` of the threads that use it.";
+    PipelineType cp_async = Rule::Do(|c, call| c.pipeline_new(call)), "fn(stages: usize) -> Pipeline", "Filled by asynchronous copies of the threads that use it.";
     PipelineType tma = Rule::Do(|c, call| c.pipeline_new(call)), "fn(stages: usize, consumers: usize) -> Pipeline", "Filled by the tensor memory accelerator, used by so many warpgroups. Its barriers are initialised here, by one thread, and the block synchronised.";
     Pipeline acquire = Rule::Do(|c, call| c.pipe_acquire(call)), "fn(&self) -> usize", "The next stage to fill, once it is free.";
     Pipeline commit = Rule::Do(|c, call| c.pipe_commit(call)), "fn(&self)", "Closes what was copied into the stage.";
