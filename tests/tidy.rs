@@ -48,6 +48,7 @@ const LONG: &[&str] = &[
     "tiki-kernel/src/lower/global.rs",
     "tiki-kernel/src/lower/reduce.rs",
     "tiki-kernel/src/lower/shared.rs",
+    "tiki-kernel/src/lower/tiles.rs",
     "tiki-kernel/src/ops.rs",
     "tiki-kernel/src/ptx/parse.rs",
     "tiki-kernel/src/ptx/parse_body.rs",
