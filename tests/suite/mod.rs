@@ -13,6 +13,7 @@
 #![allow(dead_code, reason = "each test binary uses its part")]
 
 pub mod cases;
+mod given;
 pub mod inputs;
 pub mod kernels;
 pub mod rows;
