@@ -34,6 +34,7 @@ pub fn attention_hopper<E: Half, const D: usize, const BN: usize>(
     let q_pipe = Pipeline::tma(1, 2);
     let k_pipe = Pipeline::tma(2, 2);
     let v_pipe = Pipeline::tma(2, 2);
+    let (first, second) = (Barrier::named(256), Barrier::named(256));
     let (m, head, batch) = (block_idx().x, block_idx().y, block_idx().z);
     let kv_head = head / (q.dim(1) / k.dim(1));
     let keys = k.dim(2);
@@ -50,11 +51,22 @@ pub fn attention_hopper<E: Half, const D: usize, const BN: usize>(
                 &q_pipe,
                 s,
             );
+            // The last block first: it alone may reach past the keys.
             for j in 0..blocks {
                 let s = k_pipe.acquire();
-                load.copy_into(&k_g.tile([BN, D], [j, 0]), k_s.stage(s), &k_pipe, s);
+                load.copy_into(
+                    &k_g.tile([BN, D], [blocks - 1 - j, 0]),
+                    k_s.stage(s),
+                    &k_pipe,
+                    s,
+                );
                 let s = v_pipe.acquire();
-                load.copy_into(&v_g.tile([BN, D], [j, 0]), v_s.stage(s), &v_pipe, s);
+                load.copy_into(
+                    &v_g.tile([BN, D], [blocks - 1 - j, 0]),
+                    v_s.stage(s),
+                    &v_pipe,
+                    s,
+                );
             }
         }
     } else {
@@ -62,30 +74,46 @@ pub fn attention_hopper<E: Half, const D: usize, const BN: usize>(
         let half = warpgroup_idx() - 1;
         let gemm = Gemm::<E>::warpgroup(Warp::new(4, 1));
         let q_t = q_s.stage(q_pipe.wait()).tile([64, D], [half, 0]);
-        // The first block of keys.
+        // One warpgroup's softmax runs while the other's products do: they take turns on the tensor cores.
+        if half == 1 {
+            first.arrive();
+        }
         let s = k_pipe.wait();
         let score = gemm.issue(q_t, k_s.stage(s), gemm.zeros([64, BN]));
         warpgroup_wait(0);
         k_pipe.release(s);
-        let score = score.retire().mask(|[_, c]| c < keys, f32::NEG_INFINITY);
+        let begin = (blocks - 1) * BN;
+        let score = score
+            .retire()
+            .mask(|[_, c]| begin + c < keys, f32::NEG_INFINITY);
         let mut peak = score.row_max();
-        let prob = score.rows(&peak, |x, top| exp2((x - top) * scale_log2));
+        let shift = peak.map(|p| -(p * scale_log2));
+        let prob = score.rows(&shift, |x, s| exp2_fast(fma(x, scale_log2, s)));
         let mut total = prob.row_sum();
         let mut held = prob.cast::<E>();
         let mut acc = gemm.zeros([64, D]);
-        for j in 1..blocks {
+        for _ in 1..blocks {
             let s = k_pipe.wait();
+            if half == 0 {
+                first.sync();
+            } else {
+                second.sync();
+            }
             let score = gemm.issue(q_t, k_s.stage(s), gemm.zeros([64, BN]));
             let t = v_pipe.wait();
             let next = gemm.issue(held, v_s.stage(t).t(), acc);
+            if half == 0 {
+                second.arrive();
+            } else {
+                first.arrive();
+            }
             warpgroup_wait(1);
             k_pipe.release(s);
-            let score = score
-                .retire()
-                .mask(|[_, c]| j * BN + c < keys, f32::NEG_INFINITY);
+            let score = score.retire();
             let top = peak.zip(&score.row_max(), f32::max);
-            let fade = peak.zip(&top, |old, new| exp2((old - new) * scale_log2));
-            let prob = score.rows(&top, |x, t| exp2((x - t) * scale_log2));
+            let fade = peak.zip(&top, |old, new| exp2_fast((old - new) * scale_log2));
+            let shift = top.map(|p| -(p * scale_log2));
+            let prob = score.rows(&shift, |x, s| exp2_fast(fma(x, scale_log2, s)));
             total = &(&total * &fade) + &prob.row_sum();
             peak = top;
             warpgroup_wait(0);

@@ -62,6 +62,9 @@ pub fn gemm_ampere<
     (E = bf16, BM = 128, BN = 256, BK = 64, STAGES = 4),
     (E = f16, BM = 128, BN = 256, BK = 64, STAGES = 4),
     (E = f16, BM = 128, BN = 128, BK = 64, STAGES = 4),
+    (E = bf16, BM = 128, BN = 128, BK = 64, STAGES = 4),
+    (E = f16, BM = 128, BN = 64, BK = 64, STAGES = 6),
+    (E = bf16, BM = 128, BN = 64, BK = 64, STAGES = 6),
 ), deny(bank_conflicts, spills))]
 pub fn gemm_hopper<
     E: Half,

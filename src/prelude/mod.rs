@@ -36,8 +36,9 @@ pub use movement::{
     elect_one, fence_async, set_registers, warpgroup_idx, warpgroup_wait,
 };
 pub use numbers::{
-    abs, ceil, cos, div_fast, exp, exp_fast, exp2, floor, fma, log, log2, max, max_propagate_nan,
-    min, min_propagate_nan, recip, round, rsqrt, sin, sqrt, sqrt_fast, tanh, tanh_fast, trunc,
+    abs, ceil, cos, div_fast, exp, exp_fast, exp2, exp2_fast, floor, fma, log, log2, max,
+    max_propagate_nan, min, min_propagate_nan, recip, round, rsqrt, sin, sqrt, sqrt_fast, tanh,
+    tanh_fast, trunc,
 };
 pub use register::{Raw, Register};
 pub use shared::{Shared, Stages};

@@ -8,6 +8,8 @@ functions! {
     fn exp2(x: f32) -> f32;
     /// e to the power x, at most 2 units in the last place over the whole range.
     fn exp(x: f32) -> f32;
+    /// 2 to the power x: the hardware's ex2 with subnormal arguments and results flushed to zero; relative error 2^-21.9. One instruction, where `exp2` takes four.
+    fn exp2_fast(x: f32) -> f32;
     /// `exp2(x * log2(e))` with one rounding of the product: relative error grows with |x|, 2 + |x| units
     /// in the last place; subnormals flushed to zero.
     fn exp_fast(x: f32) -> f32;

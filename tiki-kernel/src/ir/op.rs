@@ -212,6 +212,7 @@ pub enum Unary {
     Exp2,
     Exp,
     ExpFast,
+    Exp2Fast,
     Log2,
     Log,
     Tanh,

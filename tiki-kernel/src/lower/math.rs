@@ -39,6 +39,7 @@ impl Lower<'_> {
         match f {
             Unary::Exp2 => self.f(isa::ex2_approx(), [x]),
             Unary::Exp => self.exp(x),
+            Unary::Exp2Fast => self.f(isa::ex2_approx().ftz(), [x]),
             Unary::ExpFast => {
                 let p = self.f(isa::mul(Ty::F32), [x, Operand::f32(LOG2_E as f32)]);
                 self.f(isa::ex2_approx().ftz(), [p])
