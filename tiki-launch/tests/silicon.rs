@@ -6,7 +6,7 @@
 //! Witness: each form that the assembler accepts (`tests/silicon/forms.txt`, one a line), on 8192 lanes of corner
 //! and random operands. Without a GPU (feature `gpu`) the machine alone runs them: none may be refused.
 //!
-//! `TIKI_FORMS=.. cargo test -p tiki-launch --features gpu --test silicon -- --ignored record` writes the list anew.
+//! `BLESS=1 TIKI_FORMS=.. cargo test -p tiki-launch --features gpu --test silicon record` writes the list anew.
 #![cfg_attr(not(feature = "gpu"), allow(dead_code))]
 
 #[path = "silicon/inputs.rs"]
@@ -186,11 +186,14 @@ fn sift(ops: &[Op], accepts: &dyn Fn(&[Op]) -> bool, out: &mut Vec<Op>) {
     }
 }
 
-/// Asks the driver which forms exist, and writes the list to the file that `TIKI_FORMS` names.
+/// Asks the driver which forms exist, and writes the list to the file that `TIKI_FORMS` names; only
+/// under `BLESS=1`.
 #[test]
-#[ignore = "writes the list of forms"]
 #[cfg(feature = "gpu")]
 fn record() {
+    if std::env::var_os("BLESS").is_none() {
+        return;
+    }
     let gpu = Device::cuda(0).unwrap();
     let accepts = |ops: &[Op]| {
         let text = kernel::module(ops, LANES as u32, target()).to_string();
