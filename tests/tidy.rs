@@ -19,6 +19,7 @@ const LONG: &[&str] = &[
     "tests/suite/cases.rs",
     "tiki-kernel/src/ast/mod.rs",
     "tiki-kernel/src/ast/text/nodes.rs",
+    "tiki-kernel/src/budget/registers.rs",
     "tiki-kernel/src/check/arith.rs",
     "tiki-kernel/src/check/call.rs",
     "tiki-kernel/src/check/control.rs",
