@@ -261,7 +261,9 @@ fn launches_refuse_tensors_that_do_not_fit() -> Result<(), LaunchError> {
     assert!(text.contains("[100]") && text.contains("[2]"), "{text}");
     let mut sums = device.zeros::<f32, 1>([2])?;
     let turned = rows.transpose();
-    let (name, text) = code(row_sum::row_sum::<f32>::launch(&stream, &turned, &mut sums));
+    let (name, text) = code(row_sum::row_sum::<f32, 1>::launch(
+        &stream, &turned, &mut sums,
+    ));
     assert_eq!(name, "TL016", "{text}");
 
     let other = Device::vm()?;
@@ -277,11 +279,13 @@ fn zero_rows_launch_nothing_and_width_zero_is_refused() -> Result<(), LaunchErro
     let stream = device.stream();
     let nothing = device.zeros::<f32, 2>([0, 5])?;
     let mut none = device.zeros::<f32, 1>([0])?;
-    row_sum::row_sum::<f32>::launch(&stream, &nothing, &mut none)?;
+    row_sum::row_sum::<f32, 1>::launch(&stream, &nothing, &mut none)?;
     assert!(none.to_vec()?.is_empty());
     let thin = device.zeros::<f32, 2>([5, 0])?;
     let mut sums = device.zeros::<f32, 1>([5])?;
-    let (name, text) = code(row_sum::row_sum::<f32>::launch(&stream, &thin, &mut sums));
+    let (name, text) = code(row_sum::row_sum::<f32, 1>::launch(
+        &stream, &thin, &mut sums,
+    ));
     assert_eq!(name, "TL020", "{text}");
     Ok(())
 }
