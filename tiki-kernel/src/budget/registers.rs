@@ -17,6 +17,7 @@ use super::occupancy;
 use crate::diag::{Diag, Sink, codes};
 use crate::ir::Kernel;
 use crate::isa::effects::{Async, Group, Where};
+use crate::isa::rows::{matrix, warp};
 use crate::lower::Lowered;
 use crate::ptx::{Function, Operand, Reg, Stmt, liveness, targets};
 use crate::report::Report;
@@ -24,6 +25,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Registers beyond the live ones: temporaries of expanded instructions and the pairing of 64-bit values.
 const KEPT: u32 = 8;
+/// Of so many registers the assembler wants one more where products by warps and shuffles take turns, as
+/// measured: it moves loads across the shuffles.
+const MIXED: u32 = 10;
 /// Predicates that go into one register, as measured: fewer than its bits, for they come and go.
 const PACKED: u32 = 10;
 /// Predicates the hardware has.
@@ -58,7 +62,7 @@ pub fn bound(function: &Function, holds: &[String]) -> Bound {
 #[must_use]
 pub fn bounds(function: &Function, holds: &[String]) -> BTreeMap<Option<u32>, Bound> {
     let (free, uniform) = free(function);
-    let looped = in_loops(function);
+    let (looped, kind) = (in_loops(function), products(function));
     let core = core(function);
     let live = liveness::run(function);
     let roles = super::roles::run(function);
@@ -74,7 +78,9 @@ pub fn bounds(function: &Function, holds: &[String]) -> BTreeMap<Option<u32>, Bo
             live.before(i).collect::<Vec<_>>(),
             out.into_iter().collect(),
         ] {
-            let again = |r: &Reg| free.contains(r) || (looped[i] && uniform.contains(r));
+            let again = |r: &Reg| {
+                free.contains(r) || (kind == Products::Alone && looped[i] && uniform.contains(r))
+            };
             let set: Vec<Reg> = set.into_iter().filter(|r| !again(r)).collect();
             let words = |in_core: bool| -> u32 {
                 (set.iter().filter(|r| core.contains(r) == in_core))
@@ -112,7 +118,10 @@ pub fn bounds(function: &Function, holds: &[String]) -> BTreeMap<Option<u32>, Bo
             .collect();
         items.sort_by_key(|i| std::cmp::Reverse(i.1));
         let unpacked = peak.predicates.saturating_sub(PREDICATES).div_ceil(PACKED);
-        let registers = (peak.need.registers() + packed.max(unpacked)).max(LEAST);
+        let mut registers = (peak.need.registers() + packed.max(unpacked)).max(LEAST);
+        if kind == Products::Mixed {
+            registers += registers.div_ceil(MIXED);
+        }
         let held = peak.need.core + peak.need.other;
         items.push(("kept by the assembler".into(), registers - held));
         Bound { registers, items }
@@ -186,6 +195,31 @@ fn repeated(function: &Function) -> u32 {
     seen.values().filter(|n| **n > 1).count() as u32
 }
 
+/// Products by warps in a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Products {
+    None,
+    /// Without shuffles between them.
+    Alone,
+    /// With.
+    Mixed,
+}
+
+fn products(function: &Function) -> Products {
+    let mut found = [false; 2];
+    for (_, inst) in function.insts() {
+        let row = inst.op.row;
+        let of_page = matrix::ROWS.iter().any(|r| **r == *row);
+        found[0] |= of_page && row.form().pats.len() == 4;
+        found[1] |= *row == warp::SHFL;
+    }
+    match found {
+        [false, _] => Products::None,
+        [true, false] => Products::Alone,
+        [true, true] => Products::Mixed,
+    }
+}
+
 /// Statements within a loop: between a label and a jump back to it.
 fn in_loops(function: &Function) -> Vec<bool> {
     let body = function.body.as_deref().unwrap_or(&[]);
@@ -212,7 +246,7 @@ fn in_loops(function: &Function) -> Vec<bool> {
 
 /// Registers that hold what can be had again for one instruction (special registers, arguments, addresses of
 /// variables, constants); and those computed of arguments and constants alone, which the assembler holds
-/// in registers of their own (uniform ones, one for a warp) through a loop.
+/// in registers of their own (uniform ones, one for a warp) through a loop of products.
 fn free(function: &Function) -> (BTreeSet<Reg>, BTreeSet<Reg>) {
     let mut writes: BTreeMap<Reg, u32> = BTreeMap::new();
     for (_, inst) in function.insts() {
