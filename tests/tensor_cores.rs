@@ -13,6 +13,9 @@ use tiki::prelude::*;
 #[path = "../examples/attention.rs"]
 mod attention;
 #[allow(dead_code)]
+#[path = "../examples/attention_hopper.rs"]
+mod attention_hopper;
+#[allow(dead_code)]
 #[path = "../examples/gemm.rs"]
 mod gemm;
 
@@ -23,11 +26,41 @@ fn halves(count: usize, seed: u64) -> Vec<f16> {
         .collect()
 }
 
+/// Checks a product of any shape against exact products and the forward bound of their f32 sum.
+fn check_product(
+    (m, n, k): (usize, usize, usize),
+    launch: impl Fn(
+        &tiki::Stream,
+        &tiki::Tensor<f16, 2>,
+        &tiki::Tensor<f16, 2>,
+        &mut tiki::Tensor<f16, 2>,
+    ),
+) {
+    let device = tiki::Device::vm().expect("the virtual machine opens");
+    let (a, b) = (halves(m * k, 1), halves(n * k, 2));
+    let da = device.tensor_from(&a, [m, k]).unwrap();
+    let db = device.tensor_from(&b, [n, k]).unwrap();
+    let poison = vec![f16::from_f32(-777.0); m * n];
+    let mut c = device.tensor_from(&poison, [m, n]).unwrap();
+    launch(&device.stream(), &da, &db, &mut c);
+    let got = c.to_vec().unwrap();
+    for i in 0..m * n {
+        let terms = (0..k).map(|t| a[i / n * k + t].to_f64() * b[i % n * k + t].to_f64());
+        let (exact, size) = terms.fold((0.0, 0.0), |(s, z), t| (s + t, z + t.abs()));
+        let bound =
+            k as f64 * 2f64.powi(-23) * size + exact.abs() * 2f64.powi(-11) + 2f64.powi(-25);
+        let off = (got[i].to_f64() - exact).abs();
+        assert!(
+            off <= bound,
+            "{m} x {n} x {k}, element {i}: {} is {off:.2e} off, bound {bound:.2e}",
+            got[i]
+        );
+    }
+}
+
 #[test]
 fn products_of_any_shape() {
-    let device = tiki::Device::vm().expect("the virtual machine opens");
-    let stream = device.stream();
-    for (m, n, k) in [
+    for shape in [
         (1, 2, 8),
         (16, 8, 16),
         (64, 64, 64),
@@ -36,27 +69,18 @@ fn products_of_any_shape() {
         (7, 300, 40),
         (3, 4, 0),
     ] {
-        let (a, b) = (halves(m * k, 1), halves(n * k, 2));
-        let (da, db) = (
-            device.tensor_from(&a, [m, k]).unwrap(),
-            device.tensor_from(&b, [n, k]).unwrap(),
-        );
-        let poison = vec![f16::from_f32(-777.0); m * n];
-        let mut c = device.tensor_from(&poison, [m, n]).unwrap();
-        gemm::gemm_ampere::<f16, 64, 64, 64, 3>::launch(&stream, &da, &db, &mut c).unwrap();
-        let got = c.to_vec().unwrap();
-        for i in 0..m * n {
-            let terms = (0..k).map(|t| a[i / n * k + t].to_f64() * b[i % n * k + t].to_f64());
-            let (exact, size) = terms.fold((0.0, 0.0), |(s, z), t| (s + t, z + t.abs()));
-            let bound =
-                k as f64 * 2f64.powi(-23) * size + exact.abs() * 2f64.powi(-11) + 2f64.powi(-25);
-            let off = (got[i].to_f64() - exact).abs();
-            assert!(
-                off <= bound,
-                "{m} x {n} x {k}, element {i}: {} is {off:.2e} off, bound {bound:.2e}",
-                got[i]
-            );
-        }
+        check_product(shape, |stream, a, b, c| {
+            gemm::gemm_ampere::<f16, 64, 64, 64, 3>::launch(stream, a, b, c).unwrap();
+        });
+    }
+}
+
+#[test]
+fn products_through_the_accelerator() {
+    for shape in [(8, 8, 8), (128, 64, 64), (130, 72, 200), (257, 136, 72)] {
+        check_product(shape, |stream, a, b, c| {
+            gemm::gemm_hopper::<f16, 128, 64, 64, 6>::launch(stream, a, b, c).unwrap();
+        });
     }
 }
 
@@ -153,6 +177,47 @@ fn attention_with_edges_and_shared_heads() {
                     "log-sum-exp {i}: {got} for {e}"
                 );
             }
+        }
+    }
+}
+
+#[test]
+fn attention_through_the_accelerator() {
+    const D: usize = 128;
+    let device = tiki::Device::vm().expect("the virtual machine opens");
+    let stream = device.stream();
+    let scale = 1.0 / (D as f64).sqrt();
+    for (queries, keys) in [(130, 130), (1, 300), (64, 5)] {
+        let (q, k, v) = (
+            halves(queries * D, 3),
+            halves(keys * D, 4),
+            halves(keys * D, 5),
+        );
+        let load = |t: &[f16], n| device.tensor_from(t, [1, 1, n, D]).unwrap();
+        let (dq, dk, dv) = (load(&q, queries), load(&k, keys), load(&v, keys));
+        let poison = vec![f16::from_f32(-777.0); q.len()];
+        let mut out = device.tensor_from(&poison, [1, 1, queries, D]).unwrap();
+        let mut lse = device
+            .tensor_from(&vec![-777.0_f32; queries], [1, 1, queries])
+            .unwrap();
+        let base2 = (scale * std::f64::consts::LOG2_E) as f32;
+        attention_hopper::attention_hopper::<f16, D, 128>::launch(
+            &stream, &dq, &dk, &dv, &mut out, &mut lse, base2,
+        )
+        .unwrap();
+        let wide = |t: &[f16]| t.iter().map(|v| v.to_f64()).collect::<Vec<_>>();
+        let (qs, ks, vs) = (wide(&q), wide(&k), wide(&v));
+        let (expected, expected_lse) = reference(&qs, &ks, &vs, (queries, keys, D), scale, false);
+        let size = vs.iter().fold(0.0_f64, |a, b| a.max(b.abs()));
+        for (got, e) in out.to_vec().unwrap().iter().zip(&expected) {
+            assert!(
+                (got.to_f64() - e).abs() <= 2.5 * size * 2f64.powi(-11),
+                "{queries} x {keys}: {got} for {e}"
+            );
+        }
+        for (got, e) in lse.to_vec().unwrap().iter().zip(&expected_lse) {
+            let got = f64::from(*got) * std::f64::consts::LN_2;
+            assert!((got - e).abs() <= 1e-4, "log-sum-exp: {got} for {e}");
         }
     }
 }
