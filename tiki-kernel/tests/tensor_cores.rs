@@ -60,7 +60,7 @@ fn assemble(name: &str, text: &str, target: Target) -> Option<Result<u32, String
     }
     let words: Vec<&str> = said.split_whitespace().collect();
     let at = words.iter().position(|w| w.starts_with("registers"))?;
-    words[at - 1].parse().ok().map(Ok)
+    Some(Ok(words[at - 1].parse().unwrap()))
 }
 
 /// Held to its bound, a kernel spills nothing; the smallest cap (in steps of 8) at which it does not lies at
@@ -195,6 +195,15 @@ fn products_by_warps_assemble_within_their_bounds() {
         })
         .collect();
     assert!(bad.is_empty(), "{}", bad.join("\n"));
+}
+
+#[test]
+fn a_cluster_assembles() {
+    let target = Target::all().find(|t| t.row().exact).unwrap();
+    let (text, _) = build("twice", gemm_by_hand::cluster::twice("twice", target));
+    if let Some(Err(said)) = assemble("twice", &text, target) {
+        panic!("{said}");
+    }
 }
 
 fn hopper_cases() -> Vec<(String, hopper::Shape)> {

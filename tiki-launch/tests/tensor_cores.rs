@@ -244,6 +244,12 @@ fn products_by_warps_are_exact() {
         [152, 72, 88],
         target,
     );
+    let registers = Shape {
+        warps: (4, 1),
+        registers: true,
+        ..base
+    };
+    run("registers", registers, edges, target);
     let byte = Shape {
         dtype: DType::I8,
         sums: DType::I32,
@@ -354,6 +360,67 @@ fn run_hopper(name: &str, s: hopper::Shape, [m, n, k]: [usize; 3], completion: A
                 got == want,
                 "{name} {completion:?} ({i}, {j}): {got}, exact {want}"
             );
+        }
+    }
+}
+
+/// One block of each pair sends a tile to both; both add it to the result.
+#[test]
+fn a_tile_sent_to_a_cluster_is_added_by_every_block() {
+    let target = Target::all().find(|t| t.row().exact).unwrap();
+    let (text, shared, hidden) = build_all(gemm_by_hand::cluster::twice("twice", target));
+    let (rows, columns) = (70, 80);
+    for completion in [Async::Eager, Async::Late] {
+        let vm = Vm::new();
+        let program = vm.load(&text).unwrap_or_else(|e| panic!("{e}"));
+        let x: Vec<u8> = (0..rows * columns)
+            .flat_map(|i| bytes(DType::F32, number(i)))
+            .collect();
+        let mut args = Vec::new();
+        let mut tensors = Vec::new();
+        for (data, what) in [(x.clone(), "x"), (vec![0; x.len()], "out")] {
+            let at = vm.alloc(data.len() as u64, what).unwrap();
+            vm.write(at, &data).unwrap();
+            args.push(Arg::Address(at));
+            args.extend([rows, columns].map(|d| Arg::U32(d as u32)));
+            tensors.push(at);
+        }
+        for h in &hidden {
+            let Hidden::TensorMap {
+                param,
+                tile,
+                swizzle,
+            } = *h
+            else {
+                panic!("{h:?}")
+            };
+            let (at, tile) = (tensors[param as usize], [tile[0], tile[1]]);
+            args.push(map(DType::F32, at, [rows, columns], tile, swizzle));
+        }
+        let options = Options {
+            completion,
+            checks: Checks::All,
+            ..Options::default()
+        };
+        vm.launch(
+            &program,
+            "twice",
+            [4, 1, 1],
+            [32, 1, 1],
+            shared,
+            &args,
+            &options,
+        )
+        .unwrap_or_else(|f| panic!("{completion:?}: {f}"));
+        let mut got = vec![0; x.len()];
+        vm.read(tensors[1], &mut got).unwrap();
+        for i in 0..rows * columns {
+            let want = if i % columns < 64 {
+                2.0 * number(i)
+            } else {
+                0.0
+            };
+            assert_eq!(value(DType::F32, &got[4 * i..]), want, "{completion:?} {i}");
         }
     }
 }

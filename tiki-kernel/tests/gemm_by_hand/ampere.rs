@@ -22,6 +22,8 @@ pub struct Shape {
     pub flipped: (bool, bool),
     /// Rows and columns of the tiles are proven to lie inside.
     pub whole: bool,
+    /// The left operand goes through registers; all warps then lie along M.
+    pub registers: bool,
 }
 
 impl Shape {
@@ -35,6 +37,7 @@ impl Shape {
             warps,
             flipped: (false, false),
             whole: false,
+            registers: false,
         }
     }
 }
@@ -165,9 +168,17 @@ pub fn gemm(name: &str, target: Target, s: Shape) -> Kernel {
                 };
                 moved(view, stage, r * bk)
             });
+        let a = if s.registers {
+            let view = left;
+            let dist = accumulator(bm, bk, s.warps);
+            let load = Op::LoadShared { view, vector: 0 };
+            Operand::Register(b.tile(s.dtype, &[bm, bk], &dist, load))
+        } else {
+            Operand::Shared(left)
+        };
         b.push(StmtKind::Async(Async::Mma(Mma {
             acc,
-            a: Operand::Shared(left),
+            a,
             b: right,
             warps: s.warps,
             kind: MmaKind::Warp,

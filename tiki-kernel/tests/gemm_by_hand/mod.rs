@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 pub mod ampere;
+pub mod cluster;
 pub mod hopper;
 
 use tiki_kernel::dtype::DType;
