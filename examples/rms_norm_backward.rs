@@ -17,8 +17,8 @@ use tiki::prelude::*;
     (E = f16, N = 576, T = 96),
     (E = bf16, N = 576, T = 96),
     (E = f32, N = 576, T = 96),
-    (E = f16, N = 4096, T = 512),
-    (E = bf16, N = 4096, T = 512),
+    (E = f16, N = 4096, T = 256),
+    (E = bf16, N = 4096, T = 256),
     (E = f32, N = 4096, T = 512),
 ))]
 pub fn rms_norm_backward<E: Element, const N: usize, const T: usize>(

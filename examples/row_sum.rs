@@ -2,7 +2,8 @@
 //!
 //! Rows of any width: a block walks its row in tiles of 4096 columns. 16-bit inputs accumulate in f32. `V` is the width of
 //! the accesses, in elements, of which the row's width must be a multiple.
-//! The greatest is the first of several; NaN counts as greatest.
+//! The greatest is the first of several; NaN counts as greatest. Its place is looked for in rows of a width up to `MAX`,
+//! or of a width known at build time, of which nothing is guarded.
 //!
 //! `cargo run --release --example row_sum -- [FILE]` reads `hidden` of a safetensors file.
 
@@ -25,24 +26,35 @@ pub fn row_sum<E: Element, const V: usize>(x: &Global<E>, sum: &mut Global<f32, 
 }
 
 #[tiki::kernel(threads = T, grid = [x.dim(0)], build(
-    (E = f16, MAX = 1024, T = 64, V = 1),
-    (E = bf16, MAX = 1024, T = 64, V = 1),
-    (E = f32, MAX = 1024, T = 64, V = 1),
-    (E = f16, MAX = 4096, T = 128, V = 8),
-    (E = bf16, MAX = 4096, T = 128, V = 8),
-    (E = f32, MAX = 4096, T = 128, V = 4),
+    (E = f16, MAX = 1024, T = 64),
+    (E = bf16, MAX = 1024, T = 64),
+    (E = f32, MAX = 1024, T = 64),
 ))]
-pub fn row_argmax<E: Element, const MAX: usize, const T: usize, const V: usize>(
+pub fn row_argmax<E: Element, const MAX: usize, const T: usize>(
     x: &Global<E>,
     place: &mut Global<u32, 1>,
 ) {
     require!(place.dim(0) == x.dim(0) && x.dim(1) <= MAX && x.dim(1) > 0);
-    require!(x.dim(1).is_multiple_of(V));
     let row = block_idx().x;
-    let map = ThreadMap::linear(T).vector_up_to(V);
-    place
-        .tile_mut([1], [row])
-        .store(&x.tile([1, MAX], [row, 0]).load(map).row_argmax());
+    let map = ThreadMap::linear(T).vector_up_to(16 / E::BYTES);
+    let v = x.tile([1, MAX], [row, 0]).load(map);
+    place.tile_mut([1], [row]).store(&v.row_argmax());
+}
+
+#[tiki::kernel(threads = T, grid = [x.dim(0)], build(
+    (E = f16, N = 4096, T = 128),
+    (E = bf16, N = 4096, T = 128),
+    (E = f32, N = 4096, T = 128),
+))]
+pub fn row_argmax_of<E: Element, const N: usize, const T: usize>(
+    x: &Global<E>,
+    place: &mut Global<u32, 1>,
+) {
+    require!(place.dim(0) == x.dim(0) && x.dim(1) == N);
+    let row = block_idx().x;
+    let map = ThreadMap::linear(T).vector_up_to(16 / E::BYTES);
+    let v = x.tile([1, N], [row, 0]).load(map);
+    place.tile_mut([1], [row]).store(&v.row_argmax());
 }
 
 fn run() -> Result<bool, Box<dyn std::error::Error>> {
@@ -61,7 +73,7 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
     let mut sum = device.zeros::<f32, 1>([rows])?;
     let mut place = device.zeros::<u32, 1>([rows])?;
     row_sum::<f16, 1>::launch(&stream, &x, &mut sum)?;
-    row_argmax::<f16, 1024, 64, 1>::launch(&stream, &x, &mut place)?;
+    row_argmax::<f16, 1024, 64>::launch(&stream, &x, &mut place)?;
     let hidden = file.read_as::<f16>("hidden", &[rows, columns])?;
     let values: Vec<f64> = hidden.iter().map(|v| v.to_f64()).collect();
     let expected: Vec<f64> = values.chunks(columns).map(|r| r.iter().sum()).collect();

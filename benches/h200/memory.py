@@ -312,7 +312,7 @@ CASES = [
     ("cast", cast(torch.bfloat16), ["f32"], FLAT, lambda e, s: dict(A=e, B="bf16")),
     ("cast", cast(torch.float32), ["bf16"], FLAT, lambda e, s: dict(A=e, B="f32")),
     ("row_sum", row_sum, ["f16", "bf16", "f32"], [(8192, 32768)], lambda e, s: dict(E=e, V=16 // DTYPES[e].itemsize)),
-    ("row_argmax", row_argmax, ["f16", "bf16", "f32"], ROWS[:1], lambda e, s: dict(E=e, MAX=s[1], V=16 // DTYPES[e].itemsize)),
+    ("row_argmax_of", row_argmax, ["f16", "bf16", "f32"], ROWS[:1], lambda e, s: dict(E=e, N=s[1])),
 ]
 
 

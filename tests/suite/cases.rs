@@ -112,8 +112,8 @@ macro_rules! kernels {
             }
             fn row_argmax(width: usize, s: &Stream, x: &Tensor<$t, 2>, place: &mut Tensor<u32, 1>) -> Result<()> {
                 match width {
-                    0..=1024 => row_sum::row_argmax::<$t, 1024, 64, 1>::launch(s, x, place),
-                    _ => row_sum::row_argmax::<$t, 4096, 128, { 16 / size_of::<$t>() }>::launch(s, x, place),
+                    0..=1024 => row_sum::row_argmax::<$t, 1024, 64>::launch(s, x, place),
+                    _ => row_sum::row_argmax_of::<$t, 4096, 128>::launch(s, x, place),
                 }
             }
             fn silu(s: &Stream, gate: &Tensor<$t, 1>, up: &Tensor<$t, 1>, out: &mut Tensor<$t, 1>) -> Result<()> {

@@ -128,7 +128,7 @@ macro_rules! cases {
             gelus::<E>(device, out, |g, u, y| gelu_mul::<E>::launch(&stream, g, u, y))
         }
     )*};
-    (norms $e:ident, $device:ident, $stream:ident, $eps:ident, $out:ident, [$(($rows:literal, $n:tt, $norm:literal, $back:literal)),*]) => {$(
+    (norms $e:ident, $device:ident, $stream:ident, $eps:ident, $out:ident, [$(($rows:literal, $n:tt, $norm:literal, $back:literal, $grad:literal)),*]) => {$(
         {
             let (rows, n) = ($rows, $n);
             let name = |what: &str| format!("{what} {} {rows} x {n}", $e::NAME);
@@ -174,7 +174,7 @@ macro_rules! cases {
                 let mut d = poisoned::<$e, 2>($device, [rows, n])?;
                 let mut parts = poisoned::<f32, 2>($device, [blocks, n])?;
                 let mut dweight = poisoned::<$e, 1>($device, [n])?;
-                cases!(backward $e, $n, &$stream, &dx, &dw, &dother, &mut d, &mut parts, $eps);
+                rms_norm_backward::<$e, $n, $grad>::launch(&$stream, &dx, &dw, &dother, &mut d, &mut parts, $eps)?;
                 column_sum::<$e>::launch(&$stream, &parts, &mut dweight)?;
                 let (got, weights) = (d.to_vec()?, dweight.to_vec()?);
                 let [want, terms, shares, sizes] =
@@ -187,14 +187,12 @@ macro_rules! cases {
             }
         }
     )*};
-    (backward $e:ident, 576, $($args:expr),*) => { rms_norm_backward::<$e, 576, 96>::launch($($args),*)? };
-    (backward $e:ident, $n:tt, $($args:expr),*) => { rms_norm_backward::<$e, $n, 512>::launch($($args),*)? };
 }
 
 cases! {
-    f32, [(3, 576, 96, 96), (2, 4096, 256, 256)];
-    f16, [(3, 576, 96, 96), (2, 4096, 128, 256)];
-    bf16, [(3, 576, 96, 96), (2, 4096, 128, 256)];
+    f32, [(3, 576, 96, 96, 96), (2, 4096, 256, 256, 512)];
+    f16, [(3, 576, 96, 96, 96), (2, 4096, 128, 256, 256)];
+    bf16, [(3, 576, 96, 96, 96), (2, 4096, 128, 256, 256)];
 }
 
 macro_rules! softmaxes {
