@@ -389,14 +389,15 @@ def main():
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--anchors", type=int, default=1)
     options = parser.parse_args()
-    kernels = [Kernel(os.path.join(options.ptx, f)) for f in sorted(os.listdir(options.ptx)) if f.endswith(".ptx")]
-    card, driver = torch.cuda.get_device_name(), torch.cuda.driver_version if hasattr(torch.cuda, "driver_version") else ""
-    try:
-        driver = os.popen("nvidia-smi --query-gpu=driver_version --format=csv,noheader").read().split()[0]
-    except IndexError:
-        pass
+    # Each crate's dumps lie in a folder of its own.
+    files = sorted(os.path.join(folder, f) for folder, _, names in os.walk(options.ptx) for f in names if f.endswith(".ptx"))
+    kernels = [k for k in map(Kernel, files) if any(k.name == case[0] for case in CASES)]
+    card = torch.cuda.get_device_name()
+    driver = os.popen("nvidia-smi --query-gpu=driver_version --format=csv,noheader").read().split()[0]
     date = datetime.date.today().isoformat()
-    command = "python3 benches/h200/memory.py " + " ".join(sys.argv[1:])
+    # Where the lines go is no part of how they came about.
+    told = [a for i, a in enumerate(sys.argv) if a != "--csv" and sys.argv[i - 1] != "--csv"]
+    command = "python3 benches/h200/memory.py " + " ".join(told[1:])
     lines = ["date,card,driver,command,kernel,dtype,shape,ours TB/s,anchor,anchor TB/s,copy TB/s,ratio to copy,"
              "ratio to anchor,95% low,95% high,relative error"]
     bad = 0
@@ -409,6 +410,8 @@ def main():
                     continue
                 if not options.all and len(found) > 1:
                     raise SystemExit(f"{name} {wanted}: {[k.title for k in found]}")
+                # Else torch.compile gives up on a function after its eighth shape.
+                torch._dynamo.reset()
                 case = build(DTYPES[dtype], shape)
                 ours = []
                 for k in found:
@@ -444,17 +447,18 @@ def main():
                     to_copy = median([c / o for c, o in zip(copied, t)])
                     ratios = [b / o for b, o in zip(best_times, t)] if best_times else [math.nan]
                     low, high = interval(ratios)
-                    print(f"{k.title:64} {size:14} {rate(t):.3f} TB/s, copy {rate(copied):.3f} ({to_copy:.3f}), "
+                    print(f"{k.title:58} {size:12} {rate(t):.3f} TB/s, copy {rate(copied):.3f} ({to_copy:.3f}), "
                           f"{best} {rate(best_times) if best_times else 0:.3f} ({median(ratios):.3f} [{low:.3f}, {high:.3f}]), "
                           f"error {wrong:.1e}, {k.registers} registers, {k.local} local", flush=True)
                     lines.append(f"{date},{card},{driver},{command},\"{k.title}\",{dtype},{size},{rate(t):.3f},{best},"
                                  f"{rate(best_times) if best_times else 0:.3f},{rate(copied):.3f},{to_copy:.3f},{median(ratios):.3f},"
                                  f"{low:.3f},{high:.3f},{wrong:.2e}")
+                if options.csv:
+                    # After every case: a run that is cut short has recorded what it measured.
+                    with open(options.csv, "w") as file:
+                        file.write("\n".join(lines) + "\n")
                 del case, calls, ours
                 torch.cuda.empty_cache()
-    if options.csv:
-        with open(options.csv, "w") as file:
-            file.write("\n".join(lines) + "\n")
     raise SystemExit(1 if bad else 0)
 
 
