@@ -23,6 +23,105 @@ use tiki::prelude::*;
 /// Two devices may be any distance apart, relative to results that cancel; both are held to the reference.
 const CANCELS: Option<f64> = Some(f64::INFINITY);
 
+<<<<<<< HEAD
+=======
+/// Each result within `bound` of the magnitude of its terms, and half a unit in the last place.
+fn near<E: Real>(
+    got: &[E],
+    want: &[f64],
+    terms: &[f64],
+    bound: f64,
+) -> std::result::Result<String, String> {
+    assert!(got.len() == want.len() && want.len() == terms.len());
+    let half = 2f64.powi(-E::BITS - 1);
+    // Half the spacing of subnormals.
+    let least = match E::NAME {
+        "f16" => 2f64.powi(-25),
+        "bf16" => 2f64.powi(-134),
+        _ => 2f64.powi(-126),
+    };
+    let (mut worst, mut wrong) = (0.0_f64, 0);
+    for ((g, w), t) in got.iter().zip(want).zip(terms) {
+        // Correctly rounded, past the largest number too.
+        if g.wide_of() == E::from_wide(*w).wide_of() {
+            continue;
+        }
+        let off = (g.wide_of() - w).abs();
+        let allowed = bound * t + half * (w.abs() + bound * t) + least;
+        // Also true of NaN.
+        if off.is_nan() || off > allowed {
+            wrong += 1;
+        }
+        worst = worst.max(off / allowed);
+    }
+    let text = format!("worst {worst:.2} of the bound, {bound:.2e} of the terms");
+    if wrong == 0 {
+        Ok(text)
+    } else {
+        Err(format!("{text}, {wrong} outside"))
+    }
+}
+
+fn tree(n: usize) -> f64 {
+    (n as f64).log2().ceil()
+}
+
+fn per_row<const K: usize>(rows: usize, f: impl Fn(usize) -> [Vec<f64>; K]) -> [Vec<f64>; K] {
+    let mut all: [Vec<f64>; K] = std::array::from_fn(|_| Vec::new());
+    for r in 0..rows {
+        for (all, part) in all.iter_mut().zip(f(r)) {
+            all.extend(part);
+        }
+    }
+    all
+}
+
+/// LayerNorm of one row, and the magnitude of its terms.
+fn normed(x: &[f64], w: &[f64], b: &[f64], eps: f64) -> [Vec<f64>; 2] {
+    let n = x.len() as f64;
+    let mean = x.iter().sum::<f64>() / n;
+    let size = x.iter().map(|v| v.abs()).sum::<f64>() / n;
+    let r = 1.0 / (x.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n + eps).sqrt();
+    let y = (0..x.len()).map(|i| (x[i] - mean) * r * w[i] + b[i]);
+    let terms = (0..x.len()).map(|i| (x[i].abs() + size) * r * w[i].abs() + b[i].abs());
+    [y.collect(), terms.collect()]
+}
+
+fn log_softmax(x: &[f64]) -> [Vec<f64>; 2] {
+    let top = x.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let log = x.iter().map(|v| (v - top).exp()).sum::<f64>().ln();
+    let y = x.iter().map(|v| v - top - log);
+    let terms = x.iter().map(|v| v.abs() + top.abs() + log + 1.0);
+    [y.collect(), terms.collect()]
+}
+
+fn softmax_gradient(y: &[f64], g: &[f64]) -> [Vec<f64>; 2] {
+    let dot: f64 = y.iter().zip(g).map(|(y, g)| y * g).sum();
+    let size: f64 = y.iter().zip(g).map(|(y, g)| (y * g).abs()).sum();
+    let pairs = || y.iter().zip(g);
+    [
+        pairs().map(|(y, g)| y * (g - dot)).collect(),
+        pairs().map(|(y, g)| y.abs() * (g.abs() + size)).collect(),
+    ]
+}
+
+/// Of the input and its terms; of the weight and its terms, this row's share.
+fn norm_gradient(x: &[f64], w: &[f64], g: &[f64], eps: f64) -> [Vec<f64>; 4] {
+    let n = x.len();
+    let r = 1.0 / (x.iter().map(|v| v * v).sum::<f64>() / n as f64 + eps).sqrt();
+    let s: Vec<f64> = g.iter().zip(w).map(|(g, w)| g * w).collect();
+    let mean = s.iter().zip(x).map(|(s, x)| s * x).sum::<f64>() / n as f64;
+    let size = s.iter().zip(x).map(|(s, x)| (s * x).abs()).sum::<f64>() / n as f64;
+    let each = |f: &dyn Fn(usize) -> f64| (0..n).map(f).collect::<Vec<f64>>();
+    [
+        each(&|i| r * (s[i] - x[i] * r * r * mean)),
+        each(&|i| r * (s[i].abs() + x[i].abs() * r * r * size)),
+        each(&|i| g[i] * x[i] * r),
+        each(&|i| (g[i] * x[i] * r).abs()),
+    ]
+}
+
+>>>>>>> 107f9e5 (Follow the lints in tests and documentation)
 macro_rules! cases {
     ($($t:ident, $widths:tt;)*) => {$(
         fn $t(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {

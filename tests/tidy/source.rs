@@ -82,8 +82,8 @@ pub fn pieces(text: &str) -> Vec<(Kind, usize, &str)> {
             let skip = hashes + 2;
             let length = rest[skip..].find(&close).unwrap_or(rest.len() - skip);
             (Kind::Text, skip, length, skip + length + close.len())
-        } else if rest.starts_with('"') {
-            let length = string_length(&rest[1..]);
+        } else if let Some(inner) = rest.strip_prefix('"') {
+            let length = string_length(inner);
             (Kind::Text, 1, length, length + 2)
         } else if let Some(length) = character(rest) {
             (Kind::Text, 1, length - 2, length)
