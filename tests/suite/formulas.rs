@@ -22,7 +22,7 @@ pub fn near<E: Real>(got: &[E], want: &[f64], terms: &[f64], bound: f64) -> Resu
         let off = (g.wide_of() - w).abs();
         let allowed = bound * t + half * (w.abs() + bound * t) + least;
         // Also true of NaN.
-        if !(off <= allowed) {
+        if off.is_nan() || off > allowed {
             wrong += 1;
         }
         worst = worst.max(off / allowed);
