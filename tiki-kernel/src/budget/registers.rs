@@ -10,6 +10,15 @@
 //! bound = live 32-bit registers at the peak + registers the assembler keeps + packed predicates
 //! ```
 //!
+//! Where warpgroups have products under way, their sums and operands lie in one row behind the first 24
+//! registers, which serve everything else:
+//!
+//! ```text
+//! bound = sums and operands in registers + 2 + max(24, other live registers + 6)
+//! ```
+//!
+//! Each role (a way through the text behind its own `set_registers`) is bounded by itself.
+//!
 //! The text computes a comparison again where its other use is far away; the assembler keeps the result
 //! instead, and packs what exceeds the seven predicates of the hardware into registers.
 
