@@ -17,7 +17,7 @@ pub enum Place {
 /// the tensor.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GlobalView {
-    /// Index into [`Kernel::params`].
+    /// Index into [`super::Kernel::params`].
     pub param: usize,
     /// Coordinates fixed along other axes of the tensor: (axis, index, proven inside).
     pub fixed: Vec<(usize, Value, bool)>,
@@ -43,7 +43,7 @@ pub struct ViewAxis {
 /// allocation: a layout whose modes are all written out.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SharedView {
-    /// Index into [`Kernel::shared`].
+    /// Index into [`super::Kernel::shared`].
     pub alloc: usize,
     /// Per axis, outermost first: the digits of its coordinate, fastest first.
     pub axes: Vec<Vec<Digit>>,

@@ -10,7 +10,7 @@
 //! expression's tag carries its span as `@n`, an entry of `places`. One row of [`nodes`] is both how a
 //! node is written and how it is read.
 //!
-//! Invariant: the same tree gives the same text, and [`parse`]`(`[`print`]`(p)) == p`. A text of another
+//! Invariant: the same tree gives the same text, and [`parse`]`(`[`print()`]`(p)) == p`. A text of another
 //! version is refused. [`print_unplaced`] leaves spans and places out: the text that stays the same when
 //! lines move, for goldens and keys.
 
@@ -53,7 +53,7 @@ pub fn print_unplaced(program: &Program) -> String {
     to.finish()
 }
 
-/// Reads what [`print`] wrote.
+/// Reads what [`print()`] wrote.
 ///
 /// # Errors
 /// If the text is of another version, or no program.
