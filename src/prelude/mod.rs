@@ -3,12 +3,12 @@
 //! Every name here means something to the compiler (`tiki_kernel::ops` is its table) and has a real Rust
 //! type, so that rustc checks a body and an editor completes in it. None of it runs on the host: outside
 //! a kernel every function of this module panics with "device only". The exceptions are plain types:
-//! [`f16`], [`bf16`] and the element traits.
+//! [`struct@f16`], [`bf16`] and the element traits.
 //!
 //! | | |
 //! | --- | --- |
 //! | tensors | [`Global`] arguments, their [`View`]s, [`Shared`] storage, [`Register`]s |
-//! | who holds what | [`ThreadMap`], [`Layout`], [`Swizzle`], [`layout!`](crate::prelude::layout) |
+//! | who holds what | [`ThreadMap`], [`Layout`], [`Swizzle`], `layout!` |
 //! | moving | [`Load`], [`Store`], [`Pipeline`], [`Barrier`] |
 //! | multiplying | [`Gemm`], [`Warp`], [`Pending`] |
 //! | threads | [`thread_idx`], [`block_idx`], [`shuffle_xor`], [`ballot`], [`sync_block`].. |
