@@ -247,6 +247,11 @@ impl<'a> Check<'a> {
             );
             return self.refuse(diag);
         }
+        if matches!(f, Binary::Div | Binary::Rem) && !num.is_float() && matches!(b, Val::Int(0, _))
+        {
+            let diag = self.error(codes::CONST_EVAL, span, "a division by zero");
+            return self.refuse(diag);
+        }
         Val::Scalar(self.arith(f, &x, &y, span))
     }
 

@@ -33,7 +33,10 @@ impl<'a> Check<'a> {
     }
 
     /// Evaluates a part under run-time control.
-    fn controlled(&mut self, f: impl FnOnce(&mut Self) -> Val<'a>) -> (Vec<Stmt>, Val<'a>) {
+    pub(super) fn controlled(
+        &mut self,
+        f: impl FnOnce(&mut Self) -> Val<'a>,
+    ) -> (Vec<Stmt>, Val<'a>) {
         self.control += 1;
         let (stmts, val) = self.collect(f);
         self.control -= 1;

@@ -224,23 +224,31 @@ impl<'a> Check<'a> {
         {
             return first;
         }
-        // The second operand runs for all threads: that changes nothing if it is pure.
-        let (stmts, second) = self.collect(|c| c.eval(b));
+        if matches!(first, Val::Bool(_)) {
+            let second = self.eval(b);
+            return self.logic(and, first, second, span);
+        }
+        self.promote(&[b], &[], span);
+        let (stmts, second) = self.controlled(|c| c.eval(b));
+        // A second operand that only computes may run for all threads: that changes nothing.
         if super::join::pure(&stmts) {
             self.block.extend(stmts);
             return self.logic(and, first, second, span);
         }
-        let diag = self
-            .error(
-                codes::UNSUPPORTED,
-                span,
-                format!(
-                    "the right side of `{}` has effects",
-                    super::arith::symbol(op)
-                ),
-            )
-            .help("use `if`");
-        self.refuse(diag)
+        if first.is_poison() || matches!(first, Val::Never) {
+            return first;
+        }
+        let Some(cond) = self.scalar_as(&first, Num::D(DType::BOOL), span) else {
+            return Val::Poison;
+        };
+        // `a && b` is `if a { b } else { false }`.
+        let (rest, decided) = ((stmts, second), (Vec::new(), Val::Bool(!and)));
+        let (then, otherwise) = if and {
+            (rest, decided)
+        } else {
+            (decided, rest)
+        };
+        self.join(cond.value, then, otherwise, span)
     }
 
     pub(super) fn range(

@@ -28,7 +28,6 @@ pub(crate) fn pure(stmts: &[Stmt]) -> bool {
                 | Op::Redux(..)
                 | Op::Reduce(_)
                 | Op::Map(_)
-                | Op::Get(_)
         ),
         _ => false,
     })

@@ -116,7 +116,11 @@ impl<'a> Check<'a> {
                     .zip(y)
                     .map(|(x, y)| self.join_cells(x, y, span))
                     .collect();
-                parts.map(Val::Tuple)
+                parts.map(if matches!(a, Val::Array(_)) {
+                    Val::Array
+                } else {
+                    Val::Tuple
+                })
             }
             (Val::Register(x), Val::Register(y))
                 if x.dtype == y.dtype && x.shape == y.shape && x.dist == y.dist =>

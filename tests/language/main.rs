@@ -1,0 +1,5 @@
+//! The language used in ways the examples do not use it, against Rust on the host.
+
+mod control;
+mod edges;
+mod tensors;
