@@ -22,7 +22,8 @@ pub(crate) fn entry(kernel: &str, instance: &Instance) -> String {
 }
 
 /// For people: `rms_norm<E = f16, N = 4096>`.
-pub(crate) fn title(kernel: &str, instance: &Instance) -> String {
+#[must_use]
+pub fn title(kernel: &str, instance: &Instance) -> String {
     if instance.args.is_empty() {
         return kernel.to_string();
     }

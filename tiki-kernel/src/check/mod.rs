@@ -23,7 +23,7 @@ mod expr;
 mod facts;
 mod gemm;
 mod global;
-pub(crate) mod instances;
+pub mod instances;
 mod join;
 mod layout;
 mod map;

@@ -1,0 +1,61 @@
+//! The command `tiki`.
+//!
+//! A command is a file here with an `Args` and a `run`; it is named once, in [`Command`]. What it has to
+//! say goes through [`outcome::Out`], as lines for people or, with `--json`, as one JSON value on standard
+//! output. What went wrong is an [`outcome::Failure`]: one line on standard error and an exit code that a
+//! script can tell apart. Standard output holds results and nothing else.
+
+#![forbid(unsafe_code)]
+
+mod budget;
+mod doctor;
+mod kernels;
+mod list;
+mod outcome;
+mod vm;
+
+use clap::{Parser, Subcommand};
+use outcome::{Out, Result};
+use std::process::ExitCode;
+
+/// Look at kernels, caches and devices.
+///
+/// Exit codes: 0 done; 1 looked, and something is wrong; 2 the command line is wrong; 3 what was named is
+/// not there; 4 no GPU or no driver; 5 a file could not be read or written.
+#[derive(Debug, Parser)]
+#[command(name = "tiki", version, max_term_width = 100)]
+struct Cli {
+    /// Print one JSON value instead of lines.
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// List the kernels that were built here.
+    List(list::Args),
+    /// Registers, shared memory and residency of a kernel's instances.
+    Budget(budget::Args),
+    /// Say what is installed here: driver, cards, targets, assembler.
+    Doctor(doctor::Args),
+    /// Run PTX text on the virtual machine.
+    Vm(vm::Args),
+}
+
+fn run(cli: Cli, out: &mut Out) -> Result<()> {
+    match cli.command {
+        Command::Budget(args) => budget::run(&args, out),
+        Command::List(args) => list::run(&args, out),
+        Command::Doctor(args) => doctor::run(&args, out),
+        Command::Vm(args) => vm::run(&args, out),
+    }
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let mut out = Out::new(cli.json);
+    let result = run(cli, &mut out);
+    out.finish(result)
+}
