@@ -55,13 +55,13 @@ pub fn gallery() -> Result<Vec<(&'static str, Picture)>, Box<dyn Error>> {
         ),
         (
             "banks_column",
-            picture::bank_map("column of 32 x 32 floats", &SharedAccess::plain(4, column)?),
+            picture::bank_map("column of 32 x 32 floats", &SharedAccess::load(4, column)?),
         ),
         (
             "banks_padded",
             picture::bank_map(
                 "the same column, rows padded by one float",
-                &SharedAccess::plain(4, padded)?,
+                &SharedAccess::load(4, padded)?,
             ),
         ),
         (

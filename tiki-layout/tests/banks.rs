@@ -4,7 +4,7 @@ use arbtest::arbitrary::{Result, Unstructured};
 use arbtest::arbtest;
 use std::collections::{BTreeMap, BTreeSet};
 use tiki_layout::banks::{
-    BankError, GlobalAccess, Optimality, SharedAccess, TileAccess, choose_swizzle,
+    BankError, GlobalAccess, Optimality, Request, SharedAccess, TileAccess, choose_swizzle,
 };
 use tiki_layout::xor::Subspace;
 use tiki_layout::{Composed, Layout, Swizzle};
@@ -46,7 +46,7 @@ fn wavefronts_are_rounds_of_the_banks() {
                 Some(lane * stride + noise)
             });
         }
-        let access = SharedAccess::plain(width, addresses.clone()).expect("aligned");
+        let access = SharedAccess::store(width, addresses.clone()).expect("aligned");
         let report = access.report();
         let per_phase = match width {
             16 => 8,
@@ -136,10 +136,14 @@ fn accesses(u: &mut Unstructured, unit_bits: u32, plain: bool) -> Result<Vec<Til
                     .map(|l| unit(l >> 2) * 16 + (l as i64 & 3) * 4)
                     .collect(),
                 4,
-                false,
+                Request::Store,
             )
         } else {
-            TileAccess::from_addresses((0..8).map(|lane| unit(lane) * 16).collect(), 16, true)
+            TileAccess::from_addresses(
+                (0..8).map(|lane| unit(lane) * 16).collect(),
+                16,
+                Request::Matrices,
+            )
         };
         list.push(access.expect("aligned").weighted(u.int_in_range(1..=4)?));
     }
@@ -250,7 +254,7 @@ fn ranks_and_counts_agree() {
         )
         .expect("small");
         let moved = Composed::new(swizzle, 0, rows.clone()).expect("small");
-        let access = SharedAccess::of_map(&moved, 2, 16).expect("aligned");
+        let access = SharedAccess::store_of_map(&moved, 2, 16).expect("aligned");
         let zero = Subspace::span((5..40).map(|b| 1u64 << b));
         for (words, phase) in access.words().iter().zip(access.report().phases) {
             let first = *words.first().expect("lanes");
@@ -269,8 +273,8 @@ fn a_square_of_floats_read_both_ways() {
     // 32 x 32 four-byte numbers, written by rows and read by columns, one number per lane.
     let tile = Layout::row_major([32, 32]).expect("small");
     let rows =
-        TileAccess::plain(&Layout::new([32, 32], [1, 32]).expect("small"), 4, 4).expect("aligned");
-    let columns = TileAccess::plain(&tile, 4, 4).expect("aligned");
+        TileAccess::stores(&Layout::new([32, 32], [1, 32]).expect("small"), 4, 4).expect("aligned");
+    let columns = TileAccess::stores(&tile, 4, 4).expect("aligned");
     let best = choose_swizzle(4, &[rows, columns]).expect("linear");
     assert_eq!(
         best.swizzle.map(|s| s.to_string()).as_deref(),
@@ -290,8 +294,12 @@ fn three_lines_in_a_plane_must_conflict() {
     // Units of 16 bytes: three demands {0,a}, {0,b}, {0,a^b} crossed with two common bits.
     let access = |line: i64| {
         let unit = move |lane: i64| (lane & 3) ^ (if lane & 4 != 0 { line } else { 0 });
-        TileAccess::from_addresses((0..8).map(|lane| unit(lane) * 16).collect(), 16, true)
-            .expect("aligned")
+        TileAccess::from_addresses(
+            (0..8).map(|lane| unit(lane) * 16).collect(),
+            16,
+            Request::Matrices,
+        )
+        .expect("aligned")
     };
     let best = choose_swizzle(2, &[access(4), access(8), access(12)]).expect("linear");
     assert_eq!((best.bound, best.wavefronts), (3, 4));
@@ -304,11 +312,11 @@ fn three_lines_in_a_plane_must_conflict() {
 #[test]
 fn mistakes_are_refused_with_their_numbers() {
     assert_eq!(
-        SharedAccess::plain(3, []),
+        SharedAccess::store(3, []),
         Err(BankError::Width { bytes: 3 })
     );
     assert_eq!(
-        SharedAccess::plain(8, [Some(0), Some(12)]),
+        SharedAccess::store(8, [Some(0), Some(12)]),
         Err(BankError::Misaligned {
             lane: 1,
             address: 12,
@@ -316,7 +324,7 @@ fn mistakes_are_refused_with_their_numbers() {
         })
     );
     assert_eq!(
-        SharedAccess::plain(4, [None, Some(-4)]),
+        SharedAccess::store(4, [None, Some(-4)]),
         Err(BankError::Address { lane: 1 })
     );
     assert_eq!(
@@ -324,11 +332,15 @@ fn mistakes_are_refused_with_their_numbers() {
         Err(BankError::Lanes { count: 12 })
     );
     assert_eq!(
-        SharedAccess::plain(4, vec![Some(0); 33]),
+        SharedAccess::store(4, vec![Some(0); 33]),
         Err(BankError::Lanes { count: 33 })
     );
-    let thirds = TileAccess::from_addresses((0..8).map(|lane| lane * 48).collect(), 16, true)
-        .expect("aligned");
+    let thirds = TileAccess::from_addresses(
+        (0..8).map(|lane| lane * 48).collect(),
+        16,
+        Request::Matrices,
+    )
+    .expect("aligned");
     assert_eq!(
         choose_swizzle(2, &[thirds]),
         Err(BankError::NotLinear {
@@ -337,7 +349,7 @@ fn mistakes_are_refused_with_their_numbers() {
         })
     );
     assert_eq!(
-        SharedAccess::plain(16, [None; 32])
+        SharedAccess::store(16, [None; 32])
             .expect("no lanes")
             .report()
             .wavefronts,

@@ -5,7 +5,7 @@
 
 use arbtest::arbitrary::{Result, Unstructured};
 use arbtest::arbtest;
-use tiki_layout::banks::{GlobalAccess, SharedAccess, TileAccess, choose_swizzle};
+use tiki_layout::banks::{GlobalAccess, Request, SharedAccess, TileAccess, choose_swizzle};
 use tiki_layout::sym::{Expr, Facts, Predicate, Strided, Symbol};
 use tiki_layout::xor::XorLayout;
 use tiki_layout::{Composed, Layout, Swizzle, Tiler, Tuple, picture};
@@ -195,7 +195,7 @@ fn memory() {
                 Some(step.wrapping_mul(width))
             });
         }
-        if let Ok(access) = SharedAccess::plain(width, lanes.clone()) {
+        if let Ok(access) = SharedAccess::load(width, lanes.clone()) {
             let _ = (
                 access.report().excess(),
                 access.services().len(),
@@ -206,12 +206,16 @@ fn memory() {
         let rows: Vec<i64> = lanes.into_iter().flatten().collect();
         let mut list = Vec::new();
         for _ in 0..u.int_in_range(0..=3)? {
-            let access = TileAccess::from_addresses(rows.clone(), width, u.arbitrary()?);
+            let access = TileAccess::from_addresses(
+                rows.clone(),
+                width,
+                *u.choose(&[Request::Load, Request::Store, Request::Matrices])?,
+            );
             list.extend(access.map(|a| a.weighted(u64::MAX)));
         }
         let _ = choose_swizzle(*u.choose(&[0, 1, 2, 4, 8, 16, 3])?, &list);
         if let Some(layout) = layout(u)? {
-            let _ = TileAccess::plain(&layout, i64::MAX, 4);
+            let _ = TileAccess::stores(&layout, i64::MAX, 4);
         }
         Ok(())
     })

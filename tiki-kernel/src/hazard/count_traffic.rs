@@ -1,8 +1,7 @@
 //! Wavefronts of shared accesses and sectors of global ones, by enumeration of the lanes of each warp.
 //!
-//! A shared access of 16 bytes a lane is served eight lanes at a time, of 8 bytes sixteen, else all 32;
-//! each part takes as many wavefronts as the fullest bank has different words. A global access touches
-//! 32-byte sectors; where a row's pitch is a run-time value, rows are taken to begin at sectors.
+//! What a request costs is the bank model's to say (`tiki_layout::banks`). A global access touches 32-byte
+//! sectors; where a row's pitch is a run-time value, rows are taken to begin at sectors.
 
 use crate::artifact::ParamKind;
 use crate::ast::Span;
@@ -14,12 +13,8 @@ use crate::ir::{
 };
 use crate::report::Report;
 use crate::schedule::narrow_global::contiguous_axis;
-use std::collections::{BTreeMap, BTreeSet};
-
-/// Bytes of a bank, of a sector; banks.
-const WORD: i64 = 4;
-const SECTOR: i64 = 32;
-const BANKS: i64 = 32;
+use std::collections::BTreeSet;
+use tiki_layout::banks::{SECTOR_BYTES, SharedAccess};
 
 /// A count and the least it could be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -87,29 +82,20 @@ pub fn run(kernel: &Kernel, sink: &mut Sink, report: &mut Report) {
 }
 
 /// Wavefronts of one access of a warp: byte address of each lane that takes part.
-#[must_use]
-pub fn wavefronts(lanes: &[Option<i64>], bytes: i64) -> Cost {
-    let part = match bytes {
-        16 => 8,
-        8 => 16,
-        _ => 32,
+fn wavefronts(lanes: Vec<Option<i64>>, bytes: i64, writes: bool) -> Cost {
+    let access = if writes {
+        SharedAccess::store(bytes, lanes)
+    } else {
+        SharedAccess::load(bytes, lanes)
     };
-    let mut cost = Cost::default();
-    for lanes in lanes.chunks(part) {
-        let mut banks: BTreeMap<i64, BTreeSet<i64>> = BTreeMap::new();
-        for at in lanes.iter().flatten() {
-            for word in at / WORD..=(at + bytes - 1) / WORD {
-                banks
-                    .entry(word.rem_euclid(BANKS))
-                    .or_default()
-                    .insert(word);
-            }
+    // The lowering splits what is wider or askew; then there is no single request to count.
+    access.map_or(Cost::default(), |access| {
+        let report = access.report();
+        Cost {
+            taken: report.wavefronts as u32,
+            least: report.ideal as u32,
         }
-        let words: usize = banks.values().map(BTreeSet::len).sum();
-        cost.taken += banks.values().map(BTreeSet::len).max().unwrap_or(0) as u32;
-        cost.least += words.div_ceil(BANKS as usize) as u32;
-    }
-    cost
+    })
 }
 
 /// The most expensive warp and instruction of a tile's access.
@@ -165,7 +151,7 @@ fn shared(
                 Some(view.swizzle.map_or(linear, |x| x.apply(linear)) * bytes)
             })
             .collect();
-        wavefronts(&at, bytes * i64::from(vector.max(1)))
+        wavefronts(at, bytes * i64::from(vector.max(1)), writes)
     });
     let name = &kernel.shared[view.alloc].name;
     let text = format!(
@@ -224,13 +210,13 @@ fn global(
                 None => (at, i64::from(within) * bytes),
             };
             for byte in (within..within + bytes * i64::from(n)).step_by(bytes as usize) {
-                sectors.insert((row.clone(), byte / SECTOR));
+                sectors.insert((row.clone(), byte / SECTOR_BYTES));
                 cells.insert((row.clone(), byte));
             }
         }
         Cost {
             taken: sectors.len() as u32,
-            least: (cells.len() as u32 * bytes as u32).div_ceil(SECTOR as u32),
+            least: (cells.len() as u32 * bytes as u32).div_ceil(SECTOR_BYTES as u32),
         }
     });
     let name = &kernel.params[view.param].name;
@@ -282,34 +268,4 @@ fn fixed_row(kernel: &Kernel, view: &GlobalView, at: &[u32]) -> Option<i64> {
         }
     }
     Some(sum)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lanes_in_one_bank_take_a_wavefront_each() {
-        let lanes = |f: &dyn Fn(i64) -> i64| (0..32).map(|l| Some(f(l))).collect::<Vec<_>>();
-        assert_eq!(
-            wavefronts(&lanes(&|l| 4 * l), 4),
-            Cost { taken: 1, least: 1 }
-        );
-        assert_eq!(
-            wavefronts(&lanes(&|l| 128 * l), 4),
-            Cost {
-                taken: 32,
-                least: 1
-            }
-        );
-        assert_eq!(
-            wavefronts(&lanes(&|l| 16 * l), 16),
-            Cost { taken: 4, least: 4 }
-        );
-        assert_eq!(wavefronts(&lanes(&|_| 64), 4), Cost { taken: 1, least: 1 });
-        assert_eq!(
-            wavefronts(&lanes(&|l| 2 * l), 2),
-            Cost { taken: 1, least: 1 }
-        );
-    }
 }

@@ -9,6 +9,7 @@ use std::ops::Range;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SharedAccess {
     width: i64,
+    /// Eight for matrices; for plain accesses a phase's worth of bytes, or twice that (see [`SharedAccess::load`]).
     lanes_per_phase: usize,
     addresses: Vec<Option<i64>>,
 }
@@ -62,18 +63,41 @@ pub struct Service {
 }
 
 impl SharedAccess {
-    /// A plain load or store of `width` bytes per lane; at most 32 lanes.
+    /// A plain load of `width` bytes per lane; at most 32 lanes.
+    ///
+    /// Where every lane reads the address of its neighbour (lane `i` that of `i ^ 1`, or all lanes that of `i ^ 2`; a lane
+    /// that is off agrees with any), the card serves twice as many lanes of 8 or 16 bytes in a phase.
     ///
     /// ```
     /// # use tiki_layout::banks::SharedAccess;
     /// // A column of a 32 x 32 array of 4-byte numbers: every lane meets bank 0.
-    /// let column = SharedAccess::plain(4, (0..32).map(|lane| Some(lane * 128))).unwrap();
+    /// let column = SharedAccess::load(4, (0..32).map(|lane| Some(lane * 128))).unwrap();
     /// assert_eq!(column.report().wavefronts, 32);
     /// // One word of padding per row, and it is free of conflicts.
-    /// let padded = SharedAccess::plain(4, (0..32).map(|lane| Some(lane * 132))).unwrap();
+    /// let padded = SharedAccess::load(4, (0..32).map(|lane| Some(lane * 132))).unwrap();
     /// assert_eq!(padded.report().wavefronts, 1);
     /// ```
-    pub fn plain(
+    pub fn load(
+        width: i64,
+        addresses: impl IntoIterator<Item = Option<i64>>,
+    ) -> Result<Self, BankError> {
+        let mut access = Self::store(width, addresses)?;
+        if access.lanes_per_phase < LANES && paired(&access.addresses) {
+            access.lanes_per_phase *= 2;
+        }
+        Ok(access)
+    }
+
+    /// A plain store of `width` bytes per lane; at most 32 lanes.
+    ///
+    /// ```
+    /// # use tiki_layout::banks::SharedAccess;
+    /// // 16 bytes a lane, two lanes to an address: a load has half the phases of a store.
+    /// let pairs = || (0..32).map(|lane| Some(lane / 2 * 16));
+    /// assert_eq!(SharedAccess::store(16, pairs()).unwrap().report().wavefronts, 4);
+    /// assert_eq!(SharedAccess::load(16, pairs()).unwrap().report().wavefronts, 2);
+    /// ```
+    pub fn store(
         width: i64,
         addresses: impl IntoIterator<Item = Option<i64>>,
     ) -> Result<Self, BankError> {
@@ -107,14 +131,24 @@ impl SharedAccess {
         .checked()
     }
 
-    /// A plain access whose lane `i` starts at element `map(i)`.
-    pub fn of_map(map: &impl IndexMap, element_bytes: i64, width: i64) -> Result<Self, BankError> {
-        Self::plain(
-            width,
-            byte_addresses(map, element_bytes, LANES)?
-                .into_iter()
-                .map(Some),
-        )
+    /// A load whose lane `i` starts at element `map(i)`.
+    pub fn load_of_map(
+        map: &impl IndexMap,
+        element_bytes: i64,
+        width: i64,
+    ) -> Result<Self, BankError> {
+        let lanes = byte_addresses(map, element_bytes, LANES)?;
+        Self::load(width, lanes.into_iter().map(Some))
+    }
+
+    /// A store whose lane `i` starts at element `map(i)`.
+    pub fn store_of_map(
+        map: &impl IndexMap,
+        element_bytes: i64,
+        width: i64,
+    ) -> Result<Self, BankError> {
+        let lanes = byte_addresses(map, element_bytes, LANES)?;
+        Self::store(width, lanes.into_iter().map(Some))
     }
 
     /// A matrix access whose row `i` starts at element `map(i)`.
@@ -230,6 +264,19 @@ impl SharedAccess {
         }
         services
     }
+}
+
+/// Whether all lanes agree with the lane one further, or all with the lane two further, in aligned pairs.
+fn paired(addresses: &[Option<i64>]) -> bool {
+    let at = |lane: usize| addresses.get(lane).copied().flatten();
+    [1, 2].into_iter().any(|apart| {
+        (0..LANES)
+            .filter(|lane| lane & apart == 0)
+            .all(|lane| match (at(lane), at(lane | apart)) {
+                (Some(a), Some(b)) => a == b,
+                _ => true,
+            })
+    })
 }
 
 /// Element offsets of a map as byte addresses, if there are at most `limit`.

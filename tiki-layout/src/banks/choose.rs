@@ -67,7 +67,7 @@ impl SwizzleChoice {
 /// // A tile of 8 rows of 64 two-byte elements: written by rows, read by `ldmatrix`.
 /// let rows = Layout::parse("(8,8):(8,64)").unwrap();
 /// let columns = Layout::parse("(8,8):(64,8)").unwrap();
-/// let accesses = [TileAccess::plain(&rows, 2, 16).unwrap(), TileAccess::matrices(&columns, 2).unwrap()];
+/// let accesses = [TileAccess::stores(&rows, 2, 16).unwrap(), TileAccess::matrices(&columns, 2).unwrap()];
 /// let best = choose_swizzle(2, &accesses).unwrap();
 /// assert_eq!(best.swizzle.unwrap().to_string(), "Sw<3,3,3>");
 /// assert_eq!((best.unswizzled, best.wavefronts, best.bound), (72, 16, 16));

@@ -15,31 +15,50 @@ pub struct TileAccess {
     /// Byte addresses in the unswizzled tile, request after request, lanes fastest.
     addresses: Vec<i64>,
     width: i64,
-    matrices: bool,
+    kind: Request,
     weight: u64,
 }
 
+/// What an instruction does with the addresses of its lanes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// A plain load.
+    Load,
+    /// A plain store.
+    Store,
+    /// `ldmatrix` or `stmatrix`: rows of 16 bytes, eight to a matrix.
+    Matrices,
+}
+
 impl TileAccess {
-    /// Plain loads or stores of `width` bytes: index `i` is lane `i % 32` of request `i / 32`.
-    pub fn plain(map: &impl IndexMap, element_bytes: i64, width: i64) -> Result<Self, BankError> {
-        Self::from_addresses(byte_addresses(map, element_bytes, MAX_LANES)?, width, false)
+    /// Plain loads of `width` bytes: index `i` is lane `i % 32` of request `i / 32`.
+    pub fn loads(map: &impl IndexMap, element_bytes: i64, width: i64) -> Result<Self, BankError> {
+        let addresses = byte_addresses(map, element_bytes, MAX_LANES)?;
+        Self::from_addresses(addresses, width, Request::Load)
+    }
+
+    /// Plain stores of `width` bytes: index `i` is lane `i % 32` of request `i / 32`.
+    pub fn stores(map: &impl IndexMap, element_bytes: i64, width: i64) -> Result<Self, BankError> {
+        let addresses = byte_addresses(map, element_bytes, MAX_LANES)?;
+        Self::from_addresses(addresses, width, Request::Store)
     }
 
     /// `ldmatrix` or `stmatrix`: index `i` is row `i % 8` of matrix `i / 8`.
     pub fn matrices(map: &impl IndexMap, element_bytes: i64) -> Result<Self, BankError> {
-        Self::from_addresses(byte_addresses(map, element_bytes, MAX_LANES)?, 16, true)
+        let addresses = byte_addresses(map, element_bytes, MAX_LANES)?;
+        Self::from_addresses(addresses, 16, Request::Matrices)
     }
 
-    /// The same from byte addresses in the unswizzled tile.
+    /// The same from byte addresses in the unswizzled tile. Matrices are 16 bytes wide, whatever `width` says.
     pub fn from_addresses(
         addresses: Vec<i64>,
         width: i64,
-        matrices: bool,
+        kind: Request,
     ) -> Result<Self, BankError> {
         let access = TileAccess {
             addresses,
-            width,
-            matrices,
+            width: if kind == Request::Matrices { 16 } else { width },
+            kind,
             weight: 1,
         };
         access.requests(|address| address)?;
@@ -75,10 +94,10 @@ impl TileAccess {
     pub fn requests(&self, place: impl Fn(i64) -> i64) -> Result<Vec<SharedAccess>, BankError> {
         let request = |lanes: &[i64]| {
             let lanes = lanes.iter().map(|a| place(*a));
-            if self.matrices {
-                SharedAccess::matrices(lanes)
-            } else {
-                SharedAccess::plain(self.width, lanes.map(Some))
+            match self.kind {
+                Request::Load => SharedAccess::load(self.width, lanes.map(Some)),
+                Request::Store => SharedAccess::store(self.width, lanes.map(Some)),
+                Request::Matrices => SharedAccess::matrices(lanes),
             }
         };
         self.addresses.chunks(LANES).map(request).collect()

@@ -27,7 +27,7 @@ fn wavefronts(c: &Case) -> Outcome {
         false => Swizzle::IDENTITY,
     };
     let lanes = Composed::new(swizzle, 0, c.get::<Layout>("lane_to_offset"))?;
-    let access = SharedAccess::of_map(&lanes, c.int("element_bytes"), c.int("access_bytes"));
+    let access = SharedAccess::store_of_map(&lanes, c.int("element_bytes"), c.int("access_bytes"));
     let access = access.map_err(refused)?;
     let report = access.report();
     let wavefronts: Vec<_> = report.phases.iter().map(|p| p.wavefronts).collect();
@@ -54,7 +54,7 @@ fn search(c: &Case) -> Outcome {
     let by_rows = Layout::new([chunks, rows], [vector, pitch])?;
     let by_columns = Layout::new([rows, chunks], [pitch, vector])?;
     let accesses = [
-        TileAccess::plain(&by_rows, bytes, c.int("vector_bytes")).map_err(refused)?,
+        TileAccess::stores(&by_rows, bytes, c.int("vector_bytes")).map_err(refused)?,
         TileAccess::matrices(&by_columns, bytes).map_err(refused)?,
     ];
     let best = choose_swizzle(bytes, &accesses).map_err(refused)?;
