@@ -1,10 +1,10 @@
-//! Wavefronts and sectors against brute force, and the choice of a swizzle against all placements.
+//! Wavefronts against brute force, and the choice of a swizzle against all placements.
 
 use arbtest::arbitrary::{Result, Unstructured};
 use arbtest::arbtest;
 use std::collections::{BTreeMap, BTreeSet};
 use tiki_layout::banks::{
-    BankError, GlobalAccess, Optimality, Request, SharedAccess, TileAccess, choose_swizzle,
+    BankError, Optimality, Request, SharedAccess, TileAccess, choose_swizzle,
 };
 use tiki_layout::xor::Subspace;
 use tiki_layout::{Composed, Layout, Swizzle};
@@ -77,40 +77,6 @@ fn wavefronts_are_rounds_of_the_banks() {
         Ok(())
     })
     .budget_ms(2_000);
-}
-
-/// Invariant: sectors are the distinct 32-byte pieces of all bytes touched.
-/// Witness: every byte.
-#[test]
-fn sectors_are_pieces_of_bytes() {
-    arbtest(|u| {
-        let width = *u.choose(&[1i64, 2, 4, 8, 16])?;
-        let lanes: Vec<Option<i64>> = (0..u.int_in_range(0..=32)?)
-            .map(|_| {
-                Ok(if u.ratio(1, 8)? {
-                    None
-                } else {
-                    Some(width * u.int_in_range(0..=300)?)
-                })
-            })
-            .collect::<Result<_>>()?;
-        let report = GlobalAccess::new(width, lanes.clone())
-            .expect("aligned")
-            .report();
-        let bytes: BTreeSet<i64> = lanes.iter().flatten().flat_map(|a| *a..a + width).collect();
-        assert_eq!(report.bytes, bytes.len());
-        assert_eq!(
-            report.sectors,
-            bytes.iter().map(|b| b / 32).collect::<BTreeSet<_>>().len()
-        );
-        assert_eq!(
-            report.lines,
-            bytes.iter().map(|b| b / 128).collect::<BTreeSet<_>>().len()
-        );
-        assert_eq!(report.ideal, bytes.len().div_ceil(32));
-        Ok(())
-    })
-    .budget_ms(1_000);
 }
 
 /// Random accesses to a tile of `1 << unit_bits` units of 16 bytes: bits of the lane go to independent unit bits or sums
