@@ -58,7 +58,7 @@ impl<E: Element> Register<E> {
         let _ = (other, f);
         device_only()
     }
-    /// Every element and its coordinates in the tensor through `f`.
+    /// Every element and its coordinates in the tile through `f`.
     #[must_use]
     pub fn map_at<const R: usize, T: Element>(
         &self,

@@ -212,7 +212,7 @@ ops! {
     Register cast = Rule::Do(|c, call| c.cast(call)), "fn<T: Element>(&self) -> Register<T>", "Converts every element, to nearest even.";
     Register map = Rule::Do(|c, call| c.register_map(call)), "fn<T>(&self, f: impl Fn(E) -> T) -> Register<T>", "Every element through `f`.";
     Register zip = Rule::Do(|c, call| c.register_zip(call)), "fn<U, T>(&self, other: &Register<U>, f: impl Fn(E, U) -> T) -> Register<T>", "Elements of two equals through `f`.";
-    Register map_at = Rule::Do(|c, call| c.register_map_at(call)), "fn<const R: usize, T>(&self, f: impl Fn(E, [usize; R]) -> T) -> Register<T>", "Every element and its coordinates in the tensor through `f`.";
+    Register map_at = Rule::Do(|c, call| c.register_map_at(call)), "fn<const R: usize, T>(&self, f: impl Fn(E, [usize; R]) -> T) -> Register<T>", "Every element and its coordinates in the tile through `f`.";
     Register mask = Rule::Do(|c, call| c.register_mask(call)), "fn<const R: usize>(&self, keep: impl Fn([usize; R]) -> bool, fill: E) -> Register<E>", "Elements whose coordinates `keep` refuses become `fill`.";
     Register rows = Rule::Do(|c, call| c.register_along(call)), "fn<U, T>(&self, vector: &Register<U>, f: impl Fn(E, U) -> T) -> Register<T>", "Every element and its row's element of the vector through `f`.";
     Register cols = Rule::Do(|c, call| c.register_along(call)), "fn<U, T>(&self, vector: &Register<U>, f: impl Fn(E, U) -> T) -> Register<T>", "Every element and its column's element of the vector through `f`.";

@@ -1,4 +1,4 @@
-//! Elements of global memory that several threads write.
+//! Elements that several threads write: of global memory, and of shared memory by single elements.
 //!
 //! Within a block this is decided by enumeration of a tile's map, and of the coordinates of single
 //! elements where they can be followed. Between blocks it is proven where each block's tile begins a
@@ -42,8 +42,20 @@ impl<'a> Walk<'a, '_> {
                 StmtKind::StoreElement { view, value, order }
                     if order.order == MemoryOrder::Weak =>
                 {
-                    self.element(view, *value, stmt.span, here, exact);
+                    let name = &self.kernel.params[view.param].name;
+                    let values = view
+                        .fixed
+                        .iter()
+                        .map(|f| f.1)
+                        .chain(view.axes.iter().map(|a| a.origin))
+                        .collect();
+                    self.element(name, values, *value, stmt.span, here, exact);
                     self.blocks(view, stmt.span);
+                }
+                StmtKind::StoreSharedElement { view, value } => {
+                    let name = &self.kernel.shared[view.alloc].name;
+                    let steps = view.dynamic.iter().map(|(v, _)| *v).collect();
+                    self.element(name, steps, *value, stmt.span, here, exact);
                 }
                 StmtKind::If {
                     cond,
@@ -98,15 +110,17 @@ impl<'a> Walk<'a, '_> {
         }
     }
 
-    fn element(&mut self, view: &GlobalView, value: Value, span: Span, here: &[bool], exact: bool) {
-        let name = self.kernel.params[view.param].name.clone();
-        let values: Vec<Value> = view
-            .fixed
-            .iter()
-            .map(|f| f.1)
-            .chain(view.axes.iter().map(|a| a.origin))
-            .collect();
-        let sums: Option<Vec<_>> = values.iter().map(|v| self.eval.value(*v)).collect();
+    /// One element by each thread that is here, at coordinates made of `at`.
+    fn element(
+        &mut self,
+        name: &str,
+        at: Vec<Value>,
+        value: Value,
+        span: Span,
+        here: &[bool],
+        exact: bool,
+    ) {
+        let sums: Option<Vec<_>> = at.iter().map(|v| self.eval.value(*v)).collect();
         let Some(sums) = sums else {
             self.unproven.add(
                 span,

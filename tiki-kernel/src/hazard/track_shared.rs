@@ -429,6 +429,11 @@ impl<'a> Walk<'a, '_> {
 
     fn meet(&mut self, a: Access, here: &Active) {
         let name = self.kernel.shared[a.alloc].name.clone();
+        if !self.inside(&a, &name) {
+            // Where it wanted to write is not known: nothing more is said about what is read.
+            self.written[a.alloc].somewhere = true;
+            return;
+        }
         for old in &self.pending {
             if old.alloc != a.alloc || old.kind == Kind::Read && a.kind == Kind::Read {
                 continue;
@@ -473,6 +478,20 @@ impl<'a> Walk<'a, '_> {
         }
         self.define(&a, &name);
         self.pending.push(a);
+    }
+
+    /// Whether every element that is surely touched lies in its tensor; else says so.
+    fn inside(&mut self, a: &Access, name: &str) -> bool {
+        let shared = &self.kernel.shared[a.alloc];
+        let elements = i64::from(shared.bytes / shared.dtype.bytes());
+        let known = a.cells.iter().flatten().filter(|_| a.symbols.is_empty());
+        let outside = |at: i64| !(0..elements).contains(&at);
+        let Some((t, at)) = known.copied().find(|c| a.exact && outside(c.1)) else {
+            return true;
+        };
+        let text = format!("thread {t} touches element {at} of `{name}`, which has {elements}");
+        self.sink.push(Diag::error(codes::BOUNDS, a.span, text));
+        false
     }
 
     fn define(&mut self, a: &Access, name: &str) {

@@ -1,0 +1,11 @@
+use tiki::prelude::*;
+
+#[tiki::kernel(threads = 64, grid = [1])]
+fn k(out: &mut Global<u32, 1>) {
+    let s = Shared::<u32>::new(Layout::row_major([4]));
+    s.set([thread_idx() / 32], thread_idx() as u32);
+    sync_block();
+    out.set([thread_idx()], s.get([0]));
+}
+
+fn main() {}
