@@ -24,18 +24,20 @@ extern crate self as tiki;
 
 pub mod host;
 pub mod prelude;
+#[doc(hidden)]
+pub mod testing;
 
 pub use tiki_kernel as compiler;
 pub use tiki_launch::*;
 pub use tiki_layout as algebra;
 #[doc(hidden)]
 pub use tiki_macros::{__next, __shadow};
-pub use tiki_macros::{device, kernel, kernel_set, module};
+pub use tiki_macros::{device, kernel, kernel_set, module, test};
 
 /// What generated code names. Not for people.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::host;
+    pub use crate::{host, testing};
     pub use tiki_kernel::artifact::{Artifact, Hidden, Param, ParamKind, Usage};
     pub use tiki_kernel::dtype::DType;
     pub use tiki_launch::Call;

@@ -3,3 +3,4 @@
 mod control;
 mod edges;
 mod tensors;
+mod testing;

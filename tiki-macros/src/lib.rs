@@ -98,6 +98,27 @@ pub fn kernel_set(input: TokenStream) -> TokenStream {
     bundle::kernel_set(input.into()).into()
 }
 
+/// Makes a test of a function that takes the device.
+///
+/// ```ignore
+/// #[tiki::test]
+/// fn doubles(device: &Device) -> Result<(), LaunchError> {
+///     let x = device.tensor_from(&[1.0f32, 2.0, 3.0], [3])?;
+///     let mut out = device.zeros([3])?;
+///     double::launch(&device.stream(), &x, &mut out)?;
+///     assert_eq!(out.to_vec()?, [2.0, 4.0, 6.0]);
+///     Ok(())
+/// }
+/// ```
+///
+/// It runs on virtual machines of its own with every check on, five times: asynchronous work completes at once, as late
+/// as it may, and as three seeds say; or once on the GPU that `TIKI_DEVICE` names (`cuda:0`). `target =
+/// "sm_80"` chooses the card that the machine imitates. A failure names the run.
+#[proc_macro_attribute]
+pub fn test(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    expand::test::tokens(attribute.into(), item.into()).into()
+}
+
 /// As [`macro@kernel`], but the compiler is not asked: a test of the types alone.
 #[doc(hidden)]
 #[proc_macro_attribute]

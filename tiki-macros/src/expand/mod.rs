@@ -12,6 +12,7 @@ mod assume;
 mod facts;
 pub(crate) mod launch;
 mod shadow;
+pub(crate) mod test;
 
 pub(crate) use assume::keys as assumed;
 pub(crate) use shadow::without_unroll;
