@@ -171,9 +171,7 @@ fn floats_at_the_edges() -> Result<(), LaunchError> {
     let least = |x: f32, y: f32| {
         if x.is_nan() {
             y
-        } else if y.is_nan() {
-            x
-        } else if x.total_cmp(&y).is_lt() {
+        } else if y.is_nan() || x.total_cmp(&y).is_lt() {
             x
         } else {
             y
