@@ -133,6 +133,7 @@ pub(super) fn kernel(
     Ok(Kernel {
         name: f.name.clone(),
         communicates: order.iter().any(|f| communicates(f)),
+        plain: super::straight::pieces(&d.code, TRUE),
         code: d.code,
         words: d.words,
         preds: d.preds,

@@ -1,5 +1,6 @@
 //! The CPU level, chosen once, and the call of a function compiled for it.
 
+use super::straight::{Plain, Site, What};
 use tiki_kernel::isa::meaning::{Args, File, Run};
 
 /// Instructions of the host that register functions may use.
@@ -45,14 +46,58 @@ impl Checked {
             Level::Base
         })
     }
-    /// Runs a function over a warp's registers.
+
+    /// Runs a straight piece; how many of its steps were done before one that the quick path declines.
     #[inline(always)]
-    pub(super) fn run(self, run: &Run, file: &mut File, args: &Args, mask: u32) {
+    pub(super) fn straight(self, piece: &[Plain], site: &mut Site<'_, '_>, mask: u32) -> usize {
         match self.0 {
-            Level::Base => (run.base)(file, args, mask),
+            Level::Base => straight_base(piece, site, mask),
             // SAFETY: `new` lets this level pass only if the CPU has every feature that the function was
             // compiled for; the function is safe in all other respects.
-            Level::Fast => unsafe { (run.fast)(file, args, mask) },
+            #[cfg(target_arch = "x86_64")]
+            Level::Fast => unsafe { straight_fast(piece, site, mask) },
+            #[cfg(not(target_arch = "x86_64"))]
+            Level::Fast => straight_base(piece, site, mask),
         }
     }
+}
+
+fn straight_base(piece: &[Plain], site: &mut Site<'_, '_>, mask: u32) -> usize {
+    straight(piece, site, mask, |run, file, args, mask| {
+        (run.base)(file, args, mask)
+    })
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt,f16c")]
+fn straight_fast(piece: &[Plain], site: &mut Site<'_, '_>, mask: u32) -> usize {
+    straight(piece, site, mask, |run, file, args, mask| {
+        // SAFETY: this function asks for the features that the one called was compiled for.
+        unsafe { (run.fast)(file, args, mask) }
+    })
+}
+
+#[inline(always)]
+fn straight(
+    piece: &[Plain],
+    site: &mut Site<'_, '_>,
+    mask: u32,
+    call: impl Fn(&Run, &mut File, &Args, u32),
+) -> usize {
+    for (n, p) in piece.iter().enumerate() {
+        let mask = mask & (site.file.preds[p.guard as usize] ^ p.turn);
+        if mask == 0 {
+            continue;
+        }
+        match &p.what {
+            What::Lanes(run) => call(run, site.file, &p.args, mask),
+            What::Reach(reach) => {
+                if !reach.run(site, mask) {
+                    return n;
+                }
+            }
+            What::Other => return n,
+        }
+    }
+    piece.len()
 }

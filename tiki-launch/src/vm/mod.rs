@@ -50,11 +50,14 @@ mod object;
 mod options;
 mod planes;
 mod program;
+mod reach;
 mod shared;
 #[allow(unsafe_code)]
 mod simd;
+mod straight;
 mod tensor_map;
 mod transfer;
+mod turn;
 mod warp;
 mod wmma;
 

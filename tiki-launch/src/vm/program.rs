@@ -56,6 +56,8 @@ impl std::error::Error for LoadError {}
 pub(super) struct Kernel {
     pub(super) name: String,
     pub(super) code: Vec<Step>,
+    /// What of it is plain, step for step.
+    pub(super) plain: Vec<super::straight::Plain>,
     /// Planes and predicates of a warp.
     pub(super) words: usize,
     pub(super) preds: usize,

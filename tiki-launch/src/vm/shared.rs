@@ -2,6 +2,9 @@
 
 use super::options::Checks;
 
+/// All bytes of a word were written.
+pub(super) const WHOLE: u8 = 0xf;
+
 /// Shared memory. Only the thread that runs the block touches it.
 #[derive(Debug, Default)]
 pub(super) struct Shared {

@@ -107,4 +107,63 @@ impl Bytes {
             }
         }
     }
+    /// Copies words out, from a word on.
+    #[inline(always)]
+    pub(super) fn load_run(&self, first: usize, out: &mut [u32]) {
+        let from = &self.words[first..first + out.len()];
+        #[cfg(target_arch = "x86_64")]
+        if out.len().is_multiple_of(4) {
+            // SAFETY: both slices have `out.len()` words. Memory that others change is read by assembly
+            // only, 16 bytes at a time, of which the CPU tears no aligned word: what a loop of relaxed
+            // loads reads.
+            unsafe { copy_words(from.as_ptr().cast(), out.as_mut_ptr(), out.len()) };
+            return;
+        }
+        for (o, w) in out.iter_mut().zip(from) {
+            *o = w.load(Relaxed);
+        }
+    }
+    /// Copies words in, from a word on.
+    #[inline(always)]
+    pub(super) fn store_run(&self, first: usize, data: &[u32]) {
+        let to = &self.words[first..first + data.len()];
+        #[cfg(target_arch = "x86_64")]
+        if data.len().is_multiple_of(4) {
+            // SAFETY: as above; atomics may be written through a shared borrow.
+            unsafe { copy_words(data.as_ptr(), to.as_ptr().cast_mut().cast(), data.len()) };
+            return;
+        }
+        for (w, d) in to.iter().zip(data) {
+            w.store(*d, Relaxed);
+        }
+    }
+}
+
+/// Copies words by assembly, four at a time.
+///
+/// # Safety
+/// Both places have `words` words, a positive multiple of four; nobody else touches one of them.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn copy_words(from: *const u32, to: *mut u32, words: usize) {
+    if words == 0 {
+        return;
+    }
+    // SAFETY: the caller's promise.
+    unsafe {
+        std::arch::asm!(
+            "2:",
+            "movups {t}, [{from}]",
+            "movups [{to}], {t}",
+            "add {from}, 16",
+            "add {to}, 16",
+            "sub {n}, 4",
+            "jnz 2b",
+            from = inout(reg) from => _,
+            to = inout(reg) to => _,
+            n = inout(reg) words => _,
+            t = out(xmm_reg) _,
+            options(nostack)
+        );
+    }
 }
