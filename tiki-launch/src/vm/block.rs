@@ -57,6 +57,7 @@ pub(super) struct Team {
     pub(super) engine: super::engine::Engine,
     pub(super) objects: super::object::Objects,
     pub(super) clock: u64,
+    pub(super) products: super::products::Products,
 }
 
 /// How a turn ended.
@@ -109,6 +110,7 @@ impl Team {
             engine: super::engine::Engine::default(),
             objects: super::object::Objects::default(),
             clock: 0,
+            products: super::products::Products::default(),
         }
     }
 

@@ -1,7 +1,9 @@
 //! The CPU level, chosen once, and the call of a function compiled for it.
 
+use super::products::{Job, Products};
 use super::straight::{Plain, Site, What};
-use tiki_kernel::isa::meaning::{Args, File, Run};
+use super::strip;
+use tiki_kernel::isa::meaning::{Args, File, Plane, Run};
 
 /// Instructions of the host that register functions may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,4 +102,24 @@ fn straight(
         }
     }
     piece.len()
+}
+
+impl Checked {
+    /// Computes a warp's products.
+    pub(super) fn products(self, p: &mut Products, job: &Job<'_>, words: &mut [Plane]) {
+        match self.0 {
+            Level::Base => p.run(job, words, strip::plain),
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Level::Fast => unsafe { products_fast(p, job, words) },
+            #[cfg(not(target_arch = "x86_64"))]
+            Level::Fast => p.run(job, words, strip::plain),
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt,f16c")]
+fn products_fast(p: &mut Products, job: &Job<'_>, words: &mut [Plane]) {
+    p.run(job, words, |s, c| strip::fast(s, c));
 }

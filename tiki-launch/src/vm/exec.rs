@@ -249,8 +249,8 @@ impl Team {
                 super::matrix::transpose(c, w);
                 Ok(())
             }),
-            Ask::Multiply(shape) => self.whole(ctx, warp, cur, |_, c, w| {
-                super::matrix::multiply(c, w, &shape);
+            Ask::Multiply(shape) => self.whole(ctx, warp, cur, |t, c, w| {
+                super::matrix::multiply(&mut t.products, c, w, &shape);
                 Ok(())
             }),
             Ask::WmmaLoad {

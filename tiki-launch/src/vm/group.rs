@@ -17,13 +17,12 @@
 use super::block::Team;
 use super::exec::{After, Ctx, Result};
 use super::fault::Code;
-use super::matrix::{GENERATION, dot_int, per_word, place_a};
 use super::options::Async;
+use super::products::{From, Job};
 use super::warp::{Frag, Warp};
 use tiki_kernel::isa::Ty;
-use tiki_kernel::isa::meaning::LANES;
 use tiki_kernel::isa::meaning::ask::Multiply;
-use tiki_kernel::isa::meaning::tensor::{Num, dot_f16, dot_f32, model, take_apart};
+use tiki_kernel::isa::meaning::tensor::model;
 
 /// A multiply, issued.
 #[derive(Debug, Clone)]
@@ -167,7 +166,8 @@ impl Team {
         Ok(())
     }
 
-    /// A matrix of shared memory, taken apart: `rows` x `k` bits.
+    /// Elements of a matrix of shared memory, row by row. They lie in pieces of 16 bytes that no swizzle
+    /// breaks up.
     #[allow(clippy::too_many_arguments)]
     fn fetch_matrix(
         &self,
@@ -175,108 +175,80 @@ impl Team {
         warp: &Warp,
         d: &Descriptor,
         t: Ty,
-        first: usize,
-        rows: usize,
-        k: usize,
-    ) -> Result<Vec<u32>> {
+        (first, rows, depth): (usize, usize, usize),
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
         let size = u64::from(t.bits() / 8);
-        let mut out = Vec::with_capacity(rows * k);
-        for r in 0..rows {
-            for c in 0..k {
-                let at = d.at((first + r) as u64, c as u64, size);
-                let (b, at) = self.shared_at(ctx, warp, at, size, 0)?;
-                let shared = &self.blocks[b].shared;
-                if !shared.known(at, size as usize) {
+        let per = 16 / size as usize;
+        let shared = &self.blocks[ctx.b].shared;
+        out.resize(rows * depth, 0);
+        let (across, along) = if d.transposed {
+            (rows / per, depth)
+        } else {
+            (rows, depth / per)
+        };
+        for i in 0..across {
+            for j in 0..along {
+                let (row, k) = if d.transposed {
+                    (i * per, j)
+                } else {
+                    (i, j * per)
+                };
+                let at = d.at((first + row) as u64, k as u64, size);
+                let (_, at) = self.shared_at(ctx, warp, at, 16, 0)?;
+                if !shared.known(at, 16) {
                     let text = format!(
-                        "the descriptor's element ({}, {c}) lies at shared byte {at}, which nothing has written",
-                        first + r
+                        "the descriptor's element ({}, {k}) lies at shared byte {at}, and of the 16 bytes there \
+                         something was not written",
+                        first + row
                     );
                     return Err(ctx.fault(self, warp, Code::Undefined, u32::MAX, text));
                 }
-                out.push(shared.load(at, size as usize) as u32);
-            }
-        }
-        Ok(out)
-    }
-
-    fn group_now(&mut self, ctx: &Ctx<'_, '_>, warp: &mut Warp, i: &Issued) -> Result<()> {
-        let x = &i.shape;
-        let (n, k) = (x.n as usize, x.k as usize);
-        let first = 16 * (warp.index as usize % 4);
-        let a = match &i.a {
-            Some(d) => self.fetch_matrix(ctx, warp, d, x.a, first, 16, k)?,
-            None => {
-                let mut a = vec![0; 16 * k];
-                let per = per_word(x.a);
-                for lane in 0..LANES {
-                    for r in 0..4 {
-                        let slot = ctx.step.args.list[ctx.step.args.s[1] as usize + r] as usize;
-                        for e in 0..per {
-                            let (row, col) = place_a(x.a, lane, r, e);
-                            let word = warp.file.words[slot].0[lane];
-                            let bits = x.a.bits();
-                            a[row * k + col] = if bits == 32 {
-                                word
-                            } else {
-                                word >> (bits * e as u32) & ((1 << bits) - 1)
-                            };
-                        }
-                    }
-                }
-                a
-            }
-        };
-        let b = self.fetch_matrix(ctx, warp, &i.b, x.b, 0, n, k)?;
-        let list = &ctx.step.args.list[ctx.step.args.s[0] as usize..];
-        if x.sums == Ty::S32 {
-            for j in 0..n / 2 {
-                let plane = &mut warp.file.words[list[j] as usize].0;
-                for (lane, p) in plane.iter_mut().enumerate() {
-                    let (row, col) = place_d(lane, j);
-                    let c = if i.accumulate { *p as i32 } else { 0 };
-                    *p = dot_int(x, &a[row * k..(row + 1) * k], &b[col * k..(col + 1) * k], c);
-                }
-            }
-            return Ok(());
-        }
-        let sign = if i.negate { -1 } else { 1 };
-        let an: Vec<Num> = a
-            .iter()
-            .map(|v| take_apart(x.a, *v))
-            .map(|v| Num {
-                sig: v.sig * sign,
-                ..v
-            })
-            .collect();
-        let bn: Vec<Num> = b.iter().map(|v| take_apart(x.b, *v)).collect();
-        let md = model(GENERATION, x.a, true);
-        for j in 0..n / 2 {
-            for lane in 0..LANES {
-                let (row, col) = place_d(lane, j);
-                let (p, q) = (&an[row * k..(row + 1) * k], &bn[col * k..(col + 1) * k]);
-                if x.sums == Ty::F16 {
-                    let word = &mut warp.file.words[list[j / 2] as usize].0[lane];
-                    let shift = 16 * (j % 2);
-                    let c = if i.accumulate {
-                        (*word >> shift) as u16
-                    } else {
-                        0
-                    };
-                    *word = (*word & !(0xffff << shift)) | u32::from(dot_f16(md, p, q, c)) << shift;
-                } else {
-                    let word = &mut warp.file.words[list[j] as usize].0[lane];
-                    *word = dot_f32(md, p, q, if i.accumulate { *word } else { 0 });
+                let step = if d.transposed { depth } else { 1 };
+                let words = &shared.words[at / 4..at / 4 + 4];
+                for e in 0..per {
+                    let word = words[e * size as usize / 4];
+                    let bits = word >> (8 * (e * size as usize % 4));
+                    out[row * depth + k + e * step] = bits & (u32::MAX >> (32 - t.bits()));
                 }
             }
         }
         Ok(())
     }
-}
 
-/// Row (of the warp's 16) and column of accumulator `i`.
-fn place_d(lane: usize, i: usize) -> (usize, usize) {
-    (
-        lane / 4 + 8 * (i / 2 % 2),
-        8 * (i / 4) + 2 * (lane % 4) + i % 2,
-    )
+    fn group_now(&mut self, ctx: &Ctx<'_, '_>, warp: &mut Warp, i: &Issued) -> Result<()> {
+        let x = &i.shape;
+        let (n, k) = (x.n as usize, x.k as usize);
+        let mut products = std::mem::take(&mut self.products);
+        let mut fetched = Ok(());
+        if let Some(d) = &i.a {
+            let first = 16 * (warp.index as usize % 4);
+            fetched = self.fetch_matrix(ctx, warp, d, x.a, (first, 16, k), &mut products.a_bits);
+        }
+        if fetched.is_ok() {
+            fetched = self.fetch_matrix(ctx, warp, &i.b, x.b, (0, n, k), &mut products.b_bits);
+        }
+        if fetched.is_ok() {
+            let list = &ctx.step.args.list[ctx.step.args.s[0] as usize..];
+            let planes = if x.sums == Ty::F16 { n / 4 } else { n / 2 };
+            let job = Job {
+                shape: *x,
+                model: model(ctx.env.options.tensor_cores, x.a, true),
+                a: match i.a {
+                    Some(_) => From::Bits,
+                    None => From::Planes(&ctx.step.args.list[ctx.step.args.s[1] as usize..][..4]),
+                },
+                b: From::Bits,
+                c: &list[..planes],
+                d: &list[..planes],
+                accumulate: i.accumulate,
+                negate: i.negate,
+            };
+            ctx.env
+                .level
+                .products(&mut products, &job, &mut warp.file.words);
+        }
+        self.products = products;
+        fetched
+    }
 }

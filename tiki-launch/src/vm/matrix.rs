@@ -7,14 +7,12 @@ use super::access::addresses;
 use super::block::Team;
 use super::exec::{Ctx, Result};
 use super::fault::Code;
+use super::products::{From, Job, Products};
 use super::warp::Warp;
 use tiki_kernel::isa::Ty;
 use tiki_kernel::isa::meaning::LANES;
 use tiki_kernel::isa::meaning::ask::Multiply;
-use tiki_kernel::isa::meaning::tensor::{Generation, Num, dot_f16, dot_f32, model, take_apart};
-
-/// The card whose tensor cores are modelled.
-pub(super) const GENERATION: Generation = Generation::Hopper;
+use tiki_kernel::isa::meaning::tensor::model;
 
 impl Team {
     /// Bytes of row `r` of matrix `m` of a matrix load or store.
@@ -141,7 +139,7 @@ pub(super) fn place_c(lane: usize, i: usize) -> (usize, usize) {
 }
 
 /// Element `e` of a word.
-fn element(t: Ty, word: u32, e: usize) -> u32 {
+pub(super) fn element(t: Ty, word: u32, e: usize) -> u32 {
     match t.bits() {
         32 => word,
         16 => word >> (16 * e) & 0xffff,
@@ -165,93 +163,37 @@ fn planes<'a>(ctx: &Ctx<'a, '_>, at: usize, count: usize) -> Vec<usize> {
 }
 
 /// `mma.sync`.
-pub(super) fn multiply(ctx: &Ctx<'_, '_>, warp: &mut Warp, x: &Multiply) {
+pub(super) fn multiply(products: &mut Products, ctx: &Ctx<'_, '_>, warp: &mut Warp, x: &Multiply) {
     if x.a == Ty::F64 {
         return multiply_f64(ctx, warp);
     }
     let (m, n, k) = (x.m as usize, x.n as usize, x.k as usize);
-    let (wa, wb) = (per_word(x.a), per_word(x.b));
-    let regs_a = m * k / (LANES * wa);
-    let regs_b = (k * n / (LANES * wb)).max(1);
-    let half = x.sums == Ty::F16;
-    let regs_c = if half { 2 } else { 4 };
-    let a_at = planes(ctx, 1, regs_a);
+    let regs_a = m * k / (LANES * per_word(x.a));
+    let regs_b = (k * n / (LANES * per_word(x.b))).max(1);
+    let regs_c = if x.sums == Ty::F16 { 2 } else { 4 };
+    let args = &ctx.step.args;
+    let list = |at: usize, count: usize| {
+        let first = args.s[at] as usize;
+        &args.list[first..first + count]
+    };
     // B of one register may stand without braces.
-    let b_at = if regs_b == 1 && ctx.step.args.list.len() == regs_a + 2 * regs_c {
-        vec![ctx.step.args.s[2] as usize]
+    let plain_b = [args.s[2]];
+    let b = if regs_b == 1 && args.list.len() == regs_a + 2 * regs_c {
+        &plain_b
     } else {
-        planes(ctx, 2, regs_b)
+        list(2, regs_b)
     };
-    let (d_at, c_at) = (planes(ctx, 0, regs_c), planes(ctx, 3, regs_c));
-    let mut a = vec![0u32; m * k];
-    let mut b = vec![0u32; n * k];
-    for lane in 0..LANES {
-        for (r, p) in a_at.iter().enumerate() {
-            for e in 0..wa {
-                let (row, col) = place_a(x.a, lane, r, e);
-                a[row * k + col] = element(x.a, warp.file.words[*p].0[lane], e);
-            }
-        }
-        for (r, p) in b_at.iter().enumerate() {
-            for e in 0..wb {
-                let (depth, col) = place_b(x.b, lane, r, e);
-                b[col * k + depth] = element(x.b, warp.file.words[*p].0[lane], e);
-            }
-        }
-    }
-    if x.sums == Ty::S32 {
-        let mut out = [[0u32; LANES]; 4];
-        for lane in 0..LANES {
-            for (i, o) in out.iter_mut().enumerate() {
-                let (row, col) = place_c(lane, i);
-                let c = warp.file.words[c_at[i]].0[lane] as i32;
-                o[lane] = dot_int(x, &a[row * k..(row + 1) * k], &b[col * k..(col + 1) * k], c);
-            }
-        }
-        for (i, o) in out.iter().enumerate() {
-            warp.file.words[d_at[i]].0 = *o;
-        }
-        return;
-    }
-    let an: Vec<Num> = a.iter().map(|v| take_apart(x.a, *v)).collect();
-    let bn: Vec<Num> = b.iter().map(|v| take_apart(x.b, *v)).collect();
-    let md = model(GENERATION, x.a, false);
-    let mut out = vec![[0u32; LANES]; regs_c];
-    for lane in 0..LANES {
-        for i in 0..4 {
-            let (row, col) = place_c(lane, i);
-            let (p, q) = (&an[row * k..(row + 1) * k], &bn[col * k..(col + 1) * k]);
-            if half {
-                let c = (warp.file.words[c_at[i / 2]].0[lane] >> (16 * (i % 2))) as u16;
-                out[i / 2][lane] |= u32::from(dot_f16(md, p, q, c)) << (16 * (i % 2));
-            } else {
-                out[i][lane] = dot_f32(md, p, q, warp.file.words[c_at[i]].0[lane]);
-            }
-        }
-    }
-    for (p, o) in d_at.iter().zip(&out) {
-        warp.file.words[*p].0 = *o;
-    }
-}
-
-/// Sum of products of bytes; clamped if asked, else wrapped.
-pub(super) fn dot_int(x: &Multiply, a: &[u32], b: &[u32], c: i32) -> u32 {
-    let int = |t: Ty, v: u32| {
-        if t == Ty::S8 {
-            i64::from(v as u8 as i8)
-        } else {
-            i64::from(v as u8)
-        }
+    let job = Job {
+        shape: *x,
+        model: model(ctx.env.options.tensor_cores, x.a, false),
+        a: From::Planes(list(1, regs_a)),
+        b: From::Planes(b),
+        c: list(3, regs_c),
+        d: list(0, regs_c),
+        accumulate: true,
+        negate: false,
     };
-    let sum = a
-        .iter()
-        .zip(b)
-        .fold(i64::from(c), |s, (p, q)| s + int(x.a, *p) * int(x.b, *q));
-    if x.clamp {
-        sum.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as u32
-    } else {
-        sum as u32
-    }
+    ctx.env.level.products(products, &job, &mut warp.file.words);
 }
 
 /// 8 x 8 x 4 in f64: a chain of fused multiply-adds along the depth.

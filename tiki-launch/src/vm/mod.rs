@@ -49,12 +49,14 @@ mod memory;
 mod object;
 mod options;
 mod planes;
+mod products;
 mod program;
 mod reach;
 mod shared;
 #[allow(unsafe_code)]
 mod simd;
 mod straight;
+mod strip;
 mod tensor_map;
 mod transfer;
 mod turn;
@@ -65,7 +67,7 @@ pub use dispatch::Level;
 pub use fault::{Code, Fault, Source};
 pub use launch::Report;
 pub use memory::MemoryError;
-pub use options::{Async, Checks, Options};
+pub use options::{Async, Checks, Generation, Options};
 pub use program::{LoadError, Program};
 pub use tensor_map::{Swizzle, TensorMap};
 

@@ -1,5 +1,7 @@
 //! How a launch is run.
 
+pub use tiki_kernel::isa::meaning::tensor::Generation;
+
 /// When asynchronous work completes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Async {
@@ -37,6 +39,8 @@ pub struct Options {
     pub cluster: [u32; 3],
     /// Steps of a warp after which the launch is given up; without end if zero.
     pub max_steps: u64,
+    /// Tensor cores whose arithmetic is modelled; generations differ in bits.
+    pub tensor_cores: Generation,
     /// CPU level; the best if `None`.
     pub level: Option<super::Level>,
 }

@@ -12,6 +12,9 @@ use tiki_kernel::isa::meaning::ask::Multiply;
 use tiki_kernel::isa::meaning::tensor::{Model, Num, dot_f16, dot_f32, take_apart};
 use tiki_kernel::isa::meaning::{LANES, Plane};
 
+#[cfg(test)]
+mod tests;
+
 /// The most terms that a group has.
 const TERMS: usize = 32;
 
@@ -98,10 +101,7 @@ impl Form {
         *most = (*most).max(w);
         let value = (f32::from_bits(w) * self.adjust).to_bits() | ((y ^ flip) & 0x8000_0000);
         let exp = ((w >> 23) as i32).max(1) - self.bias;
-        (
-            f32::from_bits(value),
-            if w == 0 { NOTHING } else { exp },
-        )
+        (f32::from_bits(value), if w == 0 { NOTHING } else { exp })
     }
     /// The largest exponent, if all is finite.
     fn top(&self, most: u32) -> Option<i32> {
@@ -123,10 +123,7 @@ impl Products {
             return self.integers(job, words);
         }
         let (depth, blocks) = (x.k as usize, x.n as usize / 8);
-        let tops = (
-            self.take_a(job, words),
-            self.take_b(job, words, blocks),
-        );
+        let tops = (self.take_a(job, words), self.take_b(job, words, blocks));
         let fits = matches!(tops, (Some(a), Some(b)) if a + b <= HIGH);
         let half = x.sums == Ty::F16;
         let group = job.model.terms.min(depth);
@@ -249,12 +246,14 @@ impl Products {
                     for e in 0..per {
                         let (mut value, mut exp) = ([0.0; LANES], [0; LANES]);
                         for i in 0..LANES {
-                            (value[i], exp[i]) = f.take(plane[i], f.bits * e as u32, flip, &mut most);
+                            (value[i], exp[i]) =
+                                f.take(plane[i], f.bits * e as u32, flip, &mut most);
                         }
                         for t in 0..4 {
                             let k = per * t + e + 4 * per * (r / 2);
                             for q in 0..4 {
-                                let (at, low, high) = (8 * k + 4 * (r % 2) + q, 8 * q + t, 8 * q + 4 + t);
+                                let (at, low, high) =
+                                    (8 * k + 4 * (r % 2) + q, 8 * q + t, 8 * q + 4 + t);
                                 self.a_value[at] = pair(value[low], value[high]);
                                 self.a_exp[at] = pair(exp[low], exp[high]);
                             }

@@ -69,8 +69,8 @@ pub(super) fn plain(s: &Strip<'_>, c: &mut [u32; 32]) -> u32 {
         for k in 0..s.b_exp.len() {
             sum += (a(k).0 * s.b_value[k][t] * scale) as i32;
         }
-        let exact = (f64::from(sum) + f64::from((acc * scale) as i32))
-            * f64::from(power(top - s.fraction));
+        let exact =
+            (f64::from(sum) + f64::from((acc * scale) as i32)) * f64::from(power(top - s.fraction));
         let kept = exact.to_bits() & !CUT;
         c[lane] = if s.half {
             let sticky = u64::from(exact.to_bits() & CUT != 0) << 29;
@@ -102,7 +102,11 @@ fn accumulator(bits: u32, half: bool) -> (f32, i32, bool) {
         let (w, e) = (bits & 0x7fff, bits >> 10 & 31);
         let value = f32::from_bits(w << 13) * f32::from_bits((127 + 112) << 23);
         let value = f32::from_bits(value.to_bits() | (bits & 0x8000) << 16);
-        let exp = if w == 0 { NOTHING } else { e.max(1) as i32 - 15 };
+        let exp = if w == 0 {
+            NOTHING
+        } else {
+            e.max(1) as i32 - 15
+        };
         (value, exp, e != 31)
     } else {
         let e = bits >> 23 & 255;
@@ -116,7 +120,7 @@ fn accumulator(bits: u32, half: bool) -> (f32, i32, bool) {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt,f16c")]
 pub(super) fn fast(s: &Strip<'_>, c: &mut [u32; 32]) -> u32 {
-    use bytemuck::must_cast as cast;
+    use bytemuck::cast;
     use std::arch::x86_64::*;
     let set = |x: i32| _mm256_set1_epi32(x);
     let terms = s.b_exp.len();

@@ -6,7 +6,6 @@
 use super::access::addresses;
 use super::block::Team;
 use super::exec::{Ctx, Result};
-use super::matrix::GENERATION;
 use super::program::ABSENT;
 use super::warp::Warp;
 use tiki_kernel::isa::meaning::LANES;
@@ -162,7 +161,7 @@ pub(super) fn multiply(ctx: &Ctx<'_, '_>, warp: &mut Warp, (m, n, k): Shape) {
     let bn: Vec<Num> = (0..n * k)
         .map(|i| take_apart(Ty::F16, half(&b, n * k, (i % k) * n + i / k)))
         .collect();
-    let md = model(GENERATION, Ty::F16, false);
+    let md = model(ctx.env.options.tensor_cores, Ty::F16, false);
     let mut out = [[0u32; LANES]; 8];
     for i in 0..m * n {
         let (row, col) = (i / n, i % n);

@@ -10,11 +10,12 @@ use super::exact::{Exact, F16, Mode, from_f16, power};
 use crate::isa::Ty;
 
 /// A generation of tensor cores.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Generation {
     /// Capability 8.x.
     Ampere,
     /// Capability 9.0.
+    #[default]
     Hopper,
 }
 
