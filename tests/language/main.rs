@@ -2,5 +2,6 @@
 
 mod control;
 mod edges;
+mod optional;
 mod tensors;
 mod testing;

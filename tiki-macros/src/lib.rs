@@ -40,6 +40,12 @@ use proc_macro::TokenStream;
 /// `BUDGET`, `PTX` and `REPORT` are constants of an instance. An instance that was not built is a compile
 /// error where it is named.
 ///
+/// # Optional inputs
+/// `bias: Option<&Global<f32, 1>>` is given or not by each instance: the body says which, `require!(bias.is_some()
+/// == BIAS)` with `const BIAS: bool` a parameter of the kernel, and asks by `if let Some(b) = bias`, `match` or
+/// `is_some()`. What must hold of it is `bias.is_none_or(|b| b.dim(0) == N)`. `launch` takes `Option<&Tensor>`
+/// and refuses a call that does not fit the instance.
+///
 /// # Options
 /// `threads`, `warps` or `warpgroups`; `grid = [..]` over the arguments, or `persistent`; `target`,
 /// `cluster`, `registers`, `shared`, `blocks_per_sm`, `deny(..)`, `contract`; `build((E = f16, N = 4096), ..)`;

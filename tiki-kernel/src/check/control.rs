@@ -7,7 +7,7 @@ use super::pattern::Matched;
 use super::scope::Scope;
 use super::value::{Num, RangeVal, Scalar, Val};
 use super::{Check, Flow, Loop, Push};
-use crate::ast::{Arm, Block, Expr, Name, Pattern, PatternKind, Span, Unroll};
+use crate::ast::{Arm, BinOp, Block, Expr, ExprKind, Name, Pattern, PatternKind, Span, Unroll};
 use crate::diag::codes;
 use crate::dtype::DType;
 use crate::ir::{Stmt, StmtKind, Type, Value};
@@ -70,6 +70,17 @@ impl<'a> Check<'a> {
         otherwise: Option<&'a Expr>,
         span: Span,
     ) -> Val<'a> {
+        match &cond.kind {
+            ExprKind::Let(pattern, value) => {
+                return self.if_let((pattern, value), None, then, otherwise, span);
+            }
+            ExprKind::Binary(BinOp::AndAnd, first, rest) => {
+                if let ExprKind::Let(pattern, value) = &first.kind {
+                    return self.if_let((pattern, value), Some(rest), then, otherwise, span);
+                }
+            }
+            _ => {}
+        }
         match self.condition(cond) {
             None => Val::Poison,
             Some(Ok(true)) => self.block_value(then),
@@ -95,6 +106,44 @@ impl<'a> Check<'a> {
                 }
                 val
             }
+        }
+    }
+
+    /// `if let pattern = value { .. }`, and `&& rest` behind it: decided at build time.
+    fn if_let(
+        &mut self,
+        (pattern, value): (&'a Pattern, &'a Expr),
+        rest: Option<&'a Expr>,
+        then: &'a Block,
+        otherwise: Option<&'a Expr>,
+        span: Span,
+    ) -> Val<'a> {
+        let val = self.eval(value);
+        if val.is_poison() {
+            return Val::Poison;
+        }
+        let scope = Scope::child(&self.scope);
+        let taken = self.in_scope(scope, |c| match c.test(pattern, &val) {
+            Matched::Yes => Some(match rest {
+                Some(rest) => c.if_expr(rest, then, otherwise, span),
+                None => c.block_value(then),
+            }),
+            Matched::No => None,
+            Matched::Maybe(_) => {
+                let diag = c
+                    .error(
+                        codes::UNSUPPORTED,
+                        pattern.span,
+                        "whether this pattern matches is known at run time only",
+                    )
+                    .help("use `if` with a comparison, or `match`");
+                Some(c.refuse(diag))
+            }
+        });
+        match (taken, otherwise) {
+            (Some(val), _) => val,
+            (None, Some(otherwise)) => self.eval(otherwise),
+            (None, None) => Val::Unit,
         }
     }
 

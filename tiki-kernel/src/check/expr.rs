@@ -92,7 +92,7 @@ impl<'a> Check<'a> {
             } => self.if_expr(cond, then, otherwise.as_deref(), span),
             ExprKind::Let(..) => {
                 let diag = self
-                    .error(codes::UNSUPPORTED, span, "`if let` has no use here: kernels have no enums that are known only at run time")
+                    .error(codes::UNSUPPORTED, span, "`let` stands here as a condition only in `if let .. {}` and at its beginning")
                     .help("use `if` with a comparison, or `match`");
                 self.refuse(diag)
             }

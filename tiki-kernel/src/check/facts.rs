@@ -44,7 +44,12 @@ impl<'a> Check<'a> {
         self.grid();
     }
 
-    fn fact(&mut self, expr: &'a Expr) {
+    fn false_fact(&mut self, span: Span) {
+        let text = "this fact is false for the instance";
+        self.error(codes::CONST_EVAL, span, text).push(self);
+    }
+
+    pub(crate) fn fact(&mut self, expr: &'a Expr) {
         match &expr.kind {
             ExprKind::Binary(BinOp::AndAnd, a, b) => {
                 self.fact(a);
@@ -53,6 +58,12 @@ impl<'a> Check<'a> {
             ExprKind::Binary(op, a, b) => {
                 let (_, (x, y)) = self.collect(|c| (c.eval(a), c.eval(b)));
                 if x.is_poison() || y.is_poison() {
+                    return;
+                }
+                if let (Val::Bool(p), Val::Bool(q), BinOp::Eq) = (&x, &y, op) {
+                    if p != q {
+                        self.false_fact(expr.span);
+                    }
                     return;
                 }
                 if let (Val::Shape(p), Val::Shape(q)) = (&x, &y) {
@@ -109,20 +120,18 @@ impl<'a> Check<'a> {
             }
             ExprKind::Method {
                 recv, name, args, ..
+            } if name.text == "is_none_or" && args.len() == 1 => {
+                self.fact_if_given(recv, &args[0]);
+            }
+            ExprKind::Method {
+                recv, name, args, ..
             } if name.text == "is_multiple_of" && args.len() == 1 => {
                 let _ = self.divides_fact(recv, &args[0]);
             }
             _ => {
                 let (_, val) = self.collect(|c| c.eval(expr));
                 match val {
-                    Val::Bool(false) => {
-                        self.error(
-                            codes::CONST_EVAL,
-                            expr.span,
-                            "this fact is false for the instance",
-                        )
-                        .push(self);
-                    }
+                    Val::Bool(false) => self.false_fact(expr.span),
                     Val::Bool(true) | Val::Poison => {}
                     Val::Scalar(s) if self.dtype(s.value) == DType::BOOL => {}
                     val => {

@@ -29,6 +29,7 @@ mod layout;
 mod map;
 mod movement;
 mod names;
+mod optional;
 mod options;
 mod pattern;
 mod pending;
@@ -276,16 +277,23 @@ impl<'a> Check<'a> {
                 continue;
             };
             let index = self.kernel.params.len();
-            let Some((kind, val)) = self.param_kind(index, &param.ty) else {
-                self.declare(&name.text, Val::Poison, false, name.span);
-                continue;
-            };
-            self.kernel.params.push(ir::Param {
+            let own = |kind| ir::Param {
                 name: name.text.clone(),
                 kind,
                 extents: Vec::new(),
                 span: name.span,
-            });
+            };
+            if let Some(ty) = optional::inner(&param.ty) {
+                let (val, kind) = self.optional_param(index, name, ty);
+                self.kernel.params.extend(kind.map(own));
+                self.declare(&name.text, val, false, name.span);
+                continue;
+            }
+            let Some((kind, val)) = self.param_kind(index, &name.text, &param.ty) else {
+                self.declare(&name.text, Val::Poison, false, name.span);
+                continue;
+            };
+            self.kernel.params.push(own(kind));
             let val = match val {
                 Some(global) => Val::Global(global),
                 None => {
@@ -314,6 +322,7 @@ impl<'a> Check<'a> {
     fn param_kind(
         &mut self,
         index: usize,
+        name: &str,
         ty: &'a ast::Type,
     ) -> Option<(ParamKind, Option<GlobalVal>)> {
         let (mutable, inner) = match &ty.kind {
@@ -360,7 +369,6 @@ impl<'a> Check<'a> {
                 align: dtype.bytes(),
             };
             for axis in 0..rank as usize {
-                let name = self.program_param_name(index);
                 let symbol = self.facts.extent(&format!("{name}.dim({axis})"));
                 let _ = self.facts.assume_range(symbol, 0, i64::from(u32::MAX));
                 self.dims
@@ -394,13 +402,6 @@ impl<'a> Check<'a> {
         .label("this type has no meaning as a kernel's argument")
         .push(self);
         None
-    }
-
-    fn program_param_name(&self, index: usize) -> String {
-        match &self.program.kernel.params[index].pattern.kind {
-            ast::PatternKind::Bind { name, .. } => name.text.clone(),
-            _ => format!("argument {index}"),
-        }
     }
 
     // ---- diagnostics

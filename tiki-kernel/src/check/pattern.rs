@@ -80,6 +80,14 @@ impl<'a> Check<'a> {
                 let same = self.binary(crate::ast::BinOp::Eq, val.clone(), lit, pattern.span);
                 matched(same)
             }
+            PatternKind::Path(path)
+                if path.segments.last().is_some_and(|s| s.name.text == "None") =>
+            {
+                match self.optional_of(val, pattern.span) {
+                    Some(None) => Matched::Yes,
+                    _ => Matched::No,
+                }
+            }
             PatternKind::Path(path) => {
                 let other = self.path(path, pattern.span);
                 let same = self.binary(crate::ast::BinOp::Eq, val.clone(), other, pattern.span);
@@ -135,6 +143,19 @@ impl<'a> Check<'a> {
                     all = self.logic(true, all, one, pattern.span);
                 }
                 matched(all)
+            }
+            PatternKind::TupleStruct(path, parts)
+                if parts.len() == 1
+                    && path.segments.last().is_some_and(|s| s.name.text == "Some") =>
+            {
+                match self.optional_of(val, pattern.span) {
+                    Some(Some(global)) => self.test(&parts[0], &Val::Global(global)),
+                    Some(None) => Matched::No,
+                    None => {
+                        self.bind(&parts[0], Val::Poison);
+                        Matched::Yes
+                    }
+                }
             }
             PatternKind::TupleStruct(..) => {
                 self.error(

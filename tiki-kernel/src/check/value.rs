@@ -255,6 +255,8 @@ pub(crate) enum Val<'a> {
     /// `block_idx()` or, if true, `grid_dim()`.
     Dim3(bool),
     Global(GlobalVal),
+    /// An argument declared as `Option<&Global<..>>`; none if the instance has none.
+    Optional(Option<GlobalVal>),
     View(ViewVal),
     Shared(SharedVal),
     Stages(StagesVal),
@@ -307,6 +309,7 @@ impl Val<'_> {
             Val::Range(_) => "a range".into(),
             Val::Dim3(_) => "a block coordinate (use `.x`, `.y`, `.z`)".into(),
             Val::Global(_) => "a global tensor".into(),
+            Val::Optional(_) => "an optional tensor".into(),
             Val::View(v) => format!(
                 "a view of shape {:?}",
                 v.axes.iter().map(|a| a.1).collect::<Vec<_>>()

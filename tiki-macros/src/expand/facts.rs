@@ -229,6 +229,11 @@ fn unknown(expr: &Expr, known: &HashMap<String, bool>) -> Option<(Span, String)>
             (known.get(&name) == Some(&false)).then(|| (p.span(), format!("`{name}`")))
         }
         Expr::MethodCall(m) => {
+            if let Some((name, body)) = given(m) {
+                let mut inside = known.clone();
+                inside.insert(name.to_string(), true);
+                return unknown(&m.receiver, known).or_else(|| unknown(body, &inside));
+            }
             if !METHODS.iter().any(|n| m.method == n) {
                 return Some((m.method.span(), format!("`.{}(..)`", m.method)));
             }
@@ -239,6 +244,20 @@ fn unknown(expr: &Expr, known: &HashMap<String, bool>) -> Option<(Span, String)>
             other.span(),
             format!("`{}`", text_of(other.to_token_stream())),
         )),
+    }
+}
+
+/// `argument.is_none_or(|tensor| fact)`: the name and the fact.
+fn given(call: &syn::ExprMethodCall) -> Option<(&syn::Ident, &Expr)> {
+    if call.method != "is_none_or" {
+        return None;
+    }
+    let Some(Expr::Closure(c)) = call.args.first() else {
+        return None;
+    };
+    match c.inputs.first() {
+        Some(Pat::Ident(p)) if c.inputs.len() == 1 => Some((&p.ident, &c.body)),
+        _ => None,
     }
 }
 
@@ -278,6 +297,14 @@ fn host(source: &Source, expr: &Expr) -> TokenStream {
         }
         Expr::MethodCall(m) => {
             let recv = host(source, &m.receiver);
+            // No closure: the checked operators inside return from the launcher.
+            if let Some((name, body)) = given(m) {
+                let body = host(source, body);
+                return quote!(match #recv {
+                    ::core::option::Option::Some(#name) => #body,
+                    ::core::option::Option::None => true,
+                });
+            }
             let args: Vec<_> = m.args.iter().map(|a| host(source, a)).collect();
             let method = &m.method;
             if method == "div_ceil" || method == "next_multiple_of" {

@@ -9,7 +9,7 @@ use syn::{GenericArgument, PathArguments, Type};
 enum Argument {
     Input,
     Output,
-    Optional,
+    Optional(TokenStream),
     Scalar,
 }
 
@@ -141,8 +141,8 @@ fn parameters(source: &Source) -> (Vec<TokenStream>, Vec<TokenStream>) {
         pass.push(match kind {
             Argument::Input => quote!(#call.tensor(#i, #name)?;),
             Argument::Output => quote!(#call.tensor_mut(#i, #name)?;),
-            Argument::Optional => {
-                quote!(if let ::core::option::Option::Some(t) = #name { #call.tensor(#i, t)?; })
+            Argument::Optional(give) => {
+                quote!(if let ::core::option::Option::Some(t) = #name { #call.#give(#i, t)?; })
             }
             Argument::Scalar => quote!(#call.scalar(#i, #name)?;),
         });
@@ -171,9 +171,18 @@ fn host_type(ty: &Type, krate: &TokenStream) -> (Argument, TokenStream) {
                 && last.ident == "Option"
                 && let PathArguments::AngleBracketed(a) = &last.arguments
                 && let Some(GenericArgument::Type(inner)) = a.args.first()
-                && let (Argument::Input, inner) = host_type(inner, krate)
             {
-                return (Argument::Optional, quote!(::core::option::Option<#inner>));
+                let (kind, inner) = host_type(inner, krate);
+                let give = match kind {
+                    Argument::Input => quote!(tensor),
+                    // Refused by the compiler, in its words.
+                    Argument::Output => quote!(tensor_mut),
+                    _ => return (Argument::Scalar, ty.to_token_stream()),
+                };
+                return (
+                    Argument::Optional(give),
+                    quote!(::core::option::Option<#inner>),
+                );
             }
         }
         _ => {}
