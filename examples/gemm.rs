@@ -107,6 +107,7 @@ pub fn gemm_hopper<
         let half = warpgroup_idx() - 1;
         let gemm = Gemm::<E>::warpgroup(Warp::new(4, 1));
         let (store, bar) = (Store::tma(), Barrier::named(128));
+        let spare = if BN > 64 { 1 } else { 0 }; // stores that may still read: the other slab's
         for [m, n] in tiles {
             let mut held = pipe.wait();
             let mut acc = gemm.issue(
@@ -128,7 +129,7 @@ pub fn gemm_hopper<
             for slab in 0..BN / 64 {
                 let staged = out_s.stage(2 * half + slab % 2);
                 if elect_one() {
-                    store.wait_read(1);
+                    store.wait_read(spare);
                 }
                 bar.sync();
                 staged.store(&out.tile([64, 64], [0, slab]));
@@ -142,6 +143,9 @@ pub fn gemm_hopper<
                     store.commit();
                 }
             }
+        }
+        if elect_one() {
+            store.wait_read(0); // the block's memory goes with it
         }
     }
 }

@@ -145,7 +145,7 @@ fn run(dir: &std::path::Path, case: &Value, options: &Options) -> Result<u64, St
     let shared = case["dynamic_shared"].as_u64().unwrap() as u32;
     let entry = case["entry"].as_str().unwrap();
     let report = vm
-        .launch(
+        .examine(
             &program,
             entry,
             three(&case["grid"]),
@@ -155,6 +155,10 @@ fn run(dir: &std::path::Path, case: &Value, options: &Options) -> Result<u64, St
             options,
         )
         .map_err(|f| f.to_string())?;
+    if !report.findings.is_empty() {
+        let all: Vec<String> = report.findings.iter().map(ToString::to_string).collect();
+        return Err(all.join("\n"));
+    }
     let how = case["compare"].as_str().unwrap();
     let faults: Vec<String> = list
         .iter()
@@ -215,7 +219,21 @@ fn all(options: &Options) {
 
 #[test]
 fn eager() {
-    all(&Options::default());
+    all(&Options {
+        checks: Checks::All,
+        ..Options::default()
+    });
+}
+
+#[test]
+fn by_three_seeds() {
+    for seed in 1..=3 {
+        all(&Options {
+            completion: Async::Seed(seed),
+            checks: Checks::All,
+            ..Options::default()
+        });
+    }
 }
 
 #[test]

@@ -62,7 +62,7 @@ impl Bench {
         out
     }
     fn run(&self, entry: &str, grid: [u32; 3], block: u32, shared: u32, args: &[Arg]) {
-        let r = self.vm.launch(
+        let r = self.vm.examine(
             &self.program,
             entry,
             grid,
@@ -71,7 +71,10 @@ impl Bench {
             args,
             &self.options,
         );
-        r.unwrap_or_else(|f| panic!("{entry} {:?}: {f}", self.options.completion));
+        let r = r.unwrap_or_else(|f| panic!("{entry} {:?}: {f}", self.options.completion));
+        let all: Vec<String> = r.findings.iter().map(ToString::to_string).collect();
+        let how = self.options.completion;
+        assert!(all.is_empty(), "{entry} {how:?}:\n{}", all.join("\n"));
     }
 }
 

@@ -291,6 +291,7 @@ impl Team {
         at: &Addresses,
         slot: u32,
     ) -> Result<()> {
+        self.watch_elements(ctx, warp, a, at, false);
         let (list, n) = parts(a.space, false, ctx.mask, *at);
         for part in list.iter().take(n).flatten() {
             self.load_part(ctx, a, warp, part, Dest { slot, list: None })?;
@@ -307,6 +308,7 @@ impl Team {
         at: &Addresses,
         slot: u32,
     ) -> Result<()> {
+        self.watch_elements(ctx, warp, a, at, true);
         let (list, n) = parts(a.space, false, ctx.mask, *at);
         for part in list.iter().take(n).flatten() {
             self.store_part(ctx, a, warp, part, Dest { slot, list: None })?;

@@ -4,12 +4,13 @@
 //! lanes of their warp are there.
 
 use super::block::Team;
-use super::exec::{After, Ctx, Result, put_fold};
+use super::exec::{After, Ctx, Result};
 use super::fault::Code;
 use super::launch::Env;
-use super::program::Act;
+use super::program::{Act, Step};
 use super::warp::{Frag, State, Warp};
 use tiki_kernel::isa::meaning::ask::{Ask, Fold};
+use tiki_kernel::isa::meaning::{LANES, put_plane};
 
 impl Team {
     /// Threads come to a barrier.
@@ -42,6 +43,7 @@ impl Team {
                 format!("barrier {id} for {n} threads: not a multiple of 32"),
             ));
         }
+        self.watch_bar(ctx, warp, id, wait);
         let bar = &mut self.blocks[ctx.b].bars[id as usize];
         if bar.open && bar.expected != count {
             let say = |n: Option<u32>| n.map_or("all".to_string(), |n| n.to_string());
@@ -155,5 +157,17 @@ impl Team {
             self.cluster_arrived = 0;
             self.cluster_generation += 1;
         }
+    }
+}
+
+/// Writes what a barrier with a fold gives.
+fn put_fold(warp: &mut Warp, step: &Step, mask: u32, fold: Fold, result: (u32, bool, bool)) {
+    let slot = step.args.s[0] as usize;
+    let bit = |yes: bool| if yes { mask } else { 0 };
+    match fold {
+        Fold::None => {}
+        Fold::Popc => put_plane(&mut warp.file.words[slot], &[result.0; LANES], mask),
+        Fold::And => warp.file.preds[slot] = bit(result.1) | (warp.file.preds[slot] & !mask),
+        Fold::Or => warp.file.preds[slot] = bit(result.2) | (warp.file.preds[slot] & !mask),
     }
 }

@@ -58,6 +58,10 @@ pub(super) struct Team {
     pub(super) objects: super::object::Objects,
     pub(super) clock: u64,
     pub(super) products: super::products::Products,
+    /// What looks on; nothing where nobody asks.
+    pub(super) watch: Option<Box<super::race::Watch>>,
+    /// Faults behind which it went on, where nothing looks on.
+    pub(super) faults: Vec<Fault>,
 }
 
 /// How a turn ended.
@@ -73,7 +77,7 @@ impl Team {
         let size = env.cluster.iter().product::<u32>().max(1);
         let ids = env.block_ids(first, size);
         let threads: u32 = env.block.iter().product();
-        let blocks = ids
+        let blocks: Vec<Block> = ids
             .iter()
             .enumerate()
             .map(|(rank, id)| {
@@ -103,6 +107,7 @@ impl Team {
             })
             .collect();
         Team {
+            watch: super::race::Watch::new(env, first, blocks.len(), threads.div_ceil(32) as usize),
             blocks,
             cluster_arrived: 0,
             cluster_generation: 0,
@@ -111,6 +116,7 @@ impl Team {
             objects: super::object::Objects::default(),
             clock: 0,
             products: super::products::Products::default(),
+            faults: vec![],
         }
     }
 
@@ -144,6 +150,7 @@ impl Team {
     }
 
     fn finish(&mut self, env: &Env<'_>) -> Result<(), Box<Fault>> {
+        self.watch_end(env);
         while self.complete_something(env)? {}
         for b in 0..self.blocks.len() {
             for w in 0..self.blocks[b].warps.len() {
@@ -265,17 +272,10 @@ impl Env<'_> {
         warp: u32,
         lanes: u32,
     ) -> Box<Fault> {
-        Box::new(Fault {
-            code,
-            text,
-            kernel: self.kernel.name.clone(),
-            block,
-            warp,
-            lanes,
-            ptx_line: step.line,
-            source: self.source(step),
-            buffer: None,
-        })
+        let mut f = Fault::new(code, &self.kernel.name, text);
+        (f.block, f.warp, f.lanes) = (block, warp, lanes);
+        (f.ptx_line, f.source) = (step.line, self.source(step));
+        Box::new(f)
     }
     pub(super) fn source(&self, step: &Step) -> Option<Source> {
         let l = step.loc?;

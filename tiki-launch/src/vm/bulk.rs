@@ -199,46 +199,7 @@ impl Team {
     }
 
     fn tensor_box(&self, ctx: &Ctx<'_, '_>, warp: &Warp, i: usize, k: usize) -> Result<Box> {
-        let operand = &ctx.step.addresses[k];
-        let generic = addresses(warp, operand, 1 << i)[i];
-        let (space, at) = locate(generic);
-        let bytes: Option<Vec<u8>> = match space {
-            Space::Param => ctx
-                .env
-                .params
-                .get(at as usize..at as usize + BYTES)
-                .map(<[u8]>::to_vec),
-            Space::Global => {
-                let (buffer, off) = self.global(ctx, warp, &[generic; 32], 1 << i, BYTES as u64)?;
-                let mut out = vec![0; BYTES];
-                buffer.bytes.read(off[0], &mut out);
-                Some(out)
-            }
-            _ => None,
-        };
-        let map = bytes
-            .ok_or_else(|| format!("no tensor map lies at {generic:#x}"))
-            .and_then(|b| TensorMap::decode(&b));
-        let at: Vec<i32> = operand
-            .coords
-            .iter()
-            .map(|s| warp.file.words[*s as usize].0[i] as i32)
-            .collect();
-        match map {
-            Ok(map) if map.dims.len() == at.len() => Ok(Box { map, at }),
-            Ok(map) => Err(ctx.fault(
-                self,
-                warp,
-                Code::TensorMap,
-                1 << i,
-                format!(
-                    "{} coordinates for a map of rank {}",
-                    at.len(),
-                    map.dims.len()
-                ),
-            )),
-            Err(text) => Err(ctx.fault(self, warp, Code::TensorMap, 1 << i, text)),
-        }
+        read_box(ctx, warp, i, k).map_err(|t| ctx.fault(self, warp, Code::TensorMap, 1 << i, t))
     }
 
     fn issue(&mut self, ctx: &Ctx<'_, '_>, warp: &Warp, i: usize, work: Pending) -> Result<()> {
@@ -312,4 +273,53 @@ impl Team {
         }
         Ok(())
     }
+}
+
+/// The box that an instruction names, if it is one.
+pub(super) fn box_of(ctx: &Ctx<'_, '_>, warp: &Warp, i: usize, k: usize) -> Option<Box> {
+    read_box(ctx, warp, i, k).ok()
+}
+
+fn read_box(
+    ctx: &Ctx<'_, '_>,
+    warp: &Warp,
+    i: usize,
+    k: usize,
+) -> std::result::Result<Box, String> {
+    let operand = &ctx.step.addresses[k];
+    let generic = addresses(warp, operand, 1 << i)[i];
+    let (space, at) = locate(generic);
+    let bytes: Option<Vec<u8>> = match space {
+        Space::Param => usize::try_from(at).ok().and_then(|at| {
+            let end = at.checked_add(BYTES)?;
+            ctx.env.params.get(at..end).map(<[u8]>::to_vec)
+        }),
+        Space::Global => {
+            let (id, off) = super::memory::split(generic);
+            let buffer = ctx.env.table.get(id).and_then(|b| b.as_ref());
+            buffer
+                .filter(|b| off + BYTES as u64 <= b.bytes.len() as u64)
+                .map(|b| {
+                    let mut out = vec![0; BYTES];
+                    b.bytes.read(off as usize, &mut out);
+                    out
+                })
+        }
+        _ => None,
+    };
+    let map =
+        TensorMap::decode(&bytes.ok_or_else(|| format!("no tensor map lies at {generic:#x}"))?)?;
+    let at: Vec<i32> = operand
+        .coords
+        .iter()
+        .map(|s| warp.file.words[*s as usize].0[i] as i32)
+        .collect();
+    if map.dims.len() != at.len() {
+        return Err(format!(
+            "{} coordinates for a map of rank {}",
+            at.len(),
+            map.dims.len()
+        ));
+    }
+    Ok(Box { map, at })
 }

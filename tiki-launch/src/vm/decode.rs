@@ -5,7 +5,7 @@
 //! 3. Give registers, immediates and special registers their planes.
 //! 4. Resolve each instruction.
 
-use super::program::{ABSENT, Act, Address, Kernel, LoadError, Start, Step};
+use super::program::{ABSENT, Act, Address, Kernel, LoadError, Start, Step, Use};
 use std::collections::HashMap;
 use tiki_kernel::isa::meaning::compare::{NEGATED, combine_flag};
 use tiki_kernel::isa::meaning::{Args, Ask, Meaning, SINK_PRED};
@@ -44,6 +44,10 @@ pub(super) struct Decoder<'m> {
     pub(super) code: Vec<Step>,
     pub(super) local: u64,
     pub(super) shared: u64,
+    /// Shared variables: first byte, bytes (all that the launch adds, if zero), name.
+    pub(super) shared_vars: Vec<(u32, u32, String)>,
+    /// Registers that steps read and write, by number of the step.
+    pub(super) uses: Vec<(u32, Box<[Use]>)>,
     pub(super) errors: Vec<String>,
 }
 
@@ -84,6 +88,8 @@ pub(super) fn kernel(
         code: vec![],
         local: 0,
         shared: 0,
+        shared_vars: vec![],
+        uses: vec![],
         errors: vec![],
     };
     let mut order = vec![f];
@@ -131,6 +137,7 @@ pub(super) fn kernel(
     }
     d.fix_calls(&order);
     Ok(Kernel {
+        uses: d.take_uses(),
         name: f.name.clone(),
         communicates: order.iter().any(|f| communicates(f)),
         plain: super::straight::pieces(&d.code, TRUE),
@@ -142,6 +149,7 @@ pub(super) fn kernel(
         params,
         param_bytes,
         shared_bytes: d.shared as u32,
+        shared_vars: d.shared_vars,
         local_bytes: align(d.local, 16) as u32,
         directives: f.directives.clone(),
     })
@@ -188,6 +196,8 @@ impl<'m> Decoder<'m> {
         if fixed {
             self.shared = start + v.bytes();
         }
+        let bytes = if fixed { v.bytes() as u32 } else { 0 };
+        self.shared_vars.push((start as u32, bytes, v.name.clone()));
         self.places.insert(
             v.name.clone(),
             Place {
@@ -437,6 +447,7 @@ impl<'m> Decoder<'m> {
         if let Some((slot, wide)) = clock {
             self.code.push(extra(Act::Clock { slot, wide }));
         }
+        self.note_uses(n, &f.regs, i);
         if matches!(step.act, Act::Ask(Ask::Call)) {
             let (before, after) = self.call_copies(n, i, order)?;
             self.code.push(extra(Act::Copies(before)));

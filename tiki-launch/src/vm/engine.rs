@@ -120,17 +120,9 @@ impl Team {
     }
 
     fn engine_fault(&self, env: &Env<'_>, text: String) -> Boxed<Fault> {
-        Boxed::new(Fault {
-            code: Code::Object,
-            text,
-            kernel: env.kernel.name.clone(),
-            block: self.blocks[0].id,
-            warp: 0,
-            lanes: 0,
-            ptx_line: 0,
-            source: None,
-            buffer: None,
-        })
+        let mut f = Fault::new(Code::Object, &env.kernel.name, text);
+        f.block = self.blocks[0].id;
+        Boxed::new(f)
     }
 
     fn complete(&mut self, env: &Env<'_>, work: Pending) -> std::result::Result<(), String> {

@@ -5,7 +5,7 @@ use super::fault::{Code, Fault};
 use super::launch::Env;
 use super::program::{ABSENT, Act, Step};
 use super::warp::{Frag, State, Warp};
-use tiki_kernel::isa::meaning::ask::{Ask, Fold};
+use tiki_kernel::isa::meaning::ask::Ask;
 use tiki_kernel::isa::meaning::compare::NEGATED;
 use tiki_kernel::isa::meaning::{LANES, Plane, put_plane};
 
@@ -85,7 +85,10 @@ impl Team {
         cur: &mut Frag,
     ) -> Result<After> {
         match act {
-            Act::Ask(ask) => self.ask(ctx, ask, warp, cur),
+            Act::Ask(ask) => {
+                self.watch_ask(ctx, ask, warp, cur.pc);
+                self.ask(ctx, ask, warp, cur)
+            }
             Act::Extend { slot, signed } => {
                 let low = warp.file.words[*slot as usize].0;
                 let high = low.map(|x| {
@@ -100,7 +103,7 @@ impl Team {
             }
             Act::Copies(list) => {
                 for (from, to, bytes) in list {
-                    copy_own(warp, *from, *to, *bytes, ctx.mask);
+                    super::planes::copy_own(warp, *from, *to, *bytes, ctx.mask);
                 }
                 Ok(After::Next)
             }
@@ -116,7 +119,7 @@ impl Team {
         }
     }
 
-    fn ask(
+    pub(super) fn ask(
         &mut self,
         ctx: &Ctx<'_, '_>,
         ask: &Ask,
@@ -127,9 +130,11 @@ impl Team {
             Ask::Load(a) => self.load(ctx, &a, warp).map(|()| After::Next),
             Ask::Store(a) => self.store(ctx, &a, warp).map(|()| After::Next),
             Ask::Atomic(a) => self.atomic(ctx, &a, warp).map(|()| After::Next),
-            Ask::Nothing | Ask::Fence | Ask::FenceProxy | Ask::SetRegisters | Ask::GroupFence => {
-                Ok(After::Next)
-            }
+            Ask::Nothing
+            | Ask::Fence { .. }
+            | Ask::FenceProxy { .. }
+            | Ask::SetRegisters
+            | Ask::GroupFence => Ok(After::Next),
             Ask::Branch => Ok(After::Next),
             Ask::Switch => Ok(switch(ctx, warp, cur)),
             Ask::Call => {
@@ -214,7 +219,7 @@ impl Team {
                 let bits = ctx.given(pred).map_or(0, |p| ctx.condition(warp, p));
                 self.bar(&ctx, warp, cur, given, wait, (fold, bits))
             }
-            Ask::ClusterArrive => {
+            Ask::ClusterArrive { .. } => {
                 self.cluster_arrived += ctx.mask.count_ones();
                 self.cluster_step(0);
                 // A wait that follows waits for the phase that this arrival belongs to.
@@ -373,6 +378,7 @@ impl Team {
             );
             return Err(ctx.fault(self, warp, Code::Mask, mask & !wanted, text));
         }
+        self.watch_meeting(&ctx, warp, cur.pc);
         run(self, &ctx, warp)?;
         Ok(After::Next)
     }
@@ -418,30 +424,4 @@ fn switch(ctx: &Ctx<'_, '_>, warp: &mut Warp, cur: &mut Frag) -> After {
     }
     cur.pc += 1;
     After::Gone
-}
-
-/// Copies bytes of the threads' own memory.
-fn copy_own(warp: &mut Warp, from: u32, to: u32, bytes: u32, mask: u32) {
-    for k in 0..bytes.div_ceil(4) {
-        let plane = warp.local[(from / 4 + k) as usize].0;
-        put_plane(&mut warp.local[(to / 4 + k) as usize], &plane, mask);
-    }
-}
-
-/// Writes what a barrier with a fold gives.
-pub(super) fn put_fold(
-    warp: &mut Warp,
-    step: &Step,
-    mask: u32,
-    fold: Fold,
-    result: (u32, bool, bool),
-) {
-    let slot = step.args.s[0] as usize;
-    let bit = |yes: bool| if yes { mask } else { 0 };
-    match fold {
-        Fold::None => {}
-        Fold::Popc => put_plane(&mut warp.file.words[slot], &[result.0; LANES], mask),
-        Fold::And => warp.file.preds[slot] = bit(result.1) | (warp.file.preds[slot] & !mask),
-        Fold::Or => warp.file.preds[slot] = bit(result.2) | (warp.file.preds[slot] & !mask),
-    }
 }

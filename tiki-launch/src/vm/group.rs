@@ -37,8 +37,8 @@ pub(super) struct Issued {
     negate: bool,
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Descriptor {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Descriptor {
     start: u64,
     leading: u64,
     stride: u64,
@@ -60,8 +60,16 @@ impl Descriptor {
             transposed,
         }
     }
+    /// Number of the swizzle among those of tensor maps.
+    pub(super) fn spread(&self) -> u8 {
+        self.width.trailing_zeros() as u8 - 4
+    }
+    /// The depth is strided rather than contiguous.
+    pub(super) fn transposed(&self) -> bool {
+        self.transposed
+    }
     /// Byte of an element.
-    fn at(&self, mn: u64, k: u64, size: u64) -> u64 {
+    pub(super) fn at(&self, mn: u64, k: u64, size: u64) -> u64 {
         let (w, per) = (self.width, 16 / size);
         let off = match (self.transposed, w) {
             (false, 16) => {
@@ -133,6 +141,7 @@ impl Team {
             accumulate: ctx.condition(warp, ctx.slot(3)) & 1 == 1,
             negate: float && (immediate(4) as i32) * (immediate(5) as i32) < 0,
         };
+        self.watch_multiply(ctx, warp, x, issued.a.as_ref(), &issued.b, cur.pc);
         match ctx.env.options.completion {
             Async::Eager => self.group_now(ctx, warp, &issued)?,
             _ => warp.transfers.multiplies.push(issued),

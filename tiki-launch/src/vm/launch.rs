@@ -8,12 +8,14 @@
 use super::block::{Team, Turn};
 use super::dispatch::{Checked, Level};
 use super::fault::{Code, Fault};
+use super::ledger::{Ledger, Outcome};
 use super::memory::Table;
 use super::options::Options;
 use super::program::{Kernel, Program};
+use super::race::Global;
 use std::collections::VecDeque;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// What a launch did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -39,6 +41,10 @@ pub(super) struct Env<'a> {
     pub(super) dynamic_shared: u32,
     pub(super) level: Checked,
     pub(super) options: &'a Options,
+    /// Faults are noted where the launch can go on behind them.
+    pub(super) keep_going: bool,
+    /// Record of global memory, where blocks can see one another.
+    pub(super) global: Mutex<Global>,
 }
 
 /// Resident teams of a thread that runs blocks in turns.
@@ -134,24 +140,14 @@ impl Env<'_> {
 }
 
 pub(super) fn refusal(kernel: &str, text: String) -> Box<Fault> {
-    Box::new(Fault {
-        code: Code::Launch,
-        text,
-        kernel: kernel.to_string(),
-        block: [0; 3],
-        warp: 0,
-        lanes: 0,
-        ptx_line: 0,
-        source: None,
-        buffer: None,
-    })
+    Box::new(Fault::new(Code::Launch, kernel, text))
 }
 
 pub(super) fn level(options: &Options) -> Checked {
     Checked::new(options.level.unwrap_or_else(Level::detect))
 }
 
-/// Runs all blocks. The first fault in the order of the blocks is the result.
+/// Runs all blocks. Findings are in the order of the blocks.
 pub(super) fn run(env: &Env<'_>) -> Result<Report, Box<Fault>> {
     env.check()?;
     let teams = env.teams();
@@ -168,56 +164,60 @@ pub(super) fn run(env: &Env<'_>) -> Result<Report, Box<Fault>> {
     } else {
         wanted.clamp(1, teams.min(256) as usize)
     };
-    let steps = if threads == 1 {
-        in_turns(env, teams)?
+    let ledger = if threads == 1 {
+        in_turns(env, teams)
     } else {
-        in_parallel(env, teams, threads)?
+        in_parallel(env, teams, threads)
     };
+    let (steps, findings) = ledger.close(env);
     Ok(Report {
         blocks: teams * size,
         warp_instructions: steps,
-        findings: vec![],
+        findings,
     })
 }
 
-fn steps(team: &Team) -> u64 {
-    team.blocks
-        .iter()
-        .flat_map(|b| &b.warps)
-        .map(|w| w.steps)
-        .sum()
-}
-
 /// Teams in the order of their numbers; one that does not finish its turn lets the next one in.
-fn in_turns(env: &Env<'_>, teams: u64) -> Result<u64, Box<Fault>> {
-    let mut resident: VecDeque<Team> = VecDeque::new();
-    let (mut next, mut total) = (0, 0);
+fn in_turns(env: &Env<'_>, teams: u64) -> Ledger {
+    let mut resident: VecDeque<(u64, Team)> = VecDeque::new();
+    let (mut next, mut ledger) = (0, Ledger::default());
     let mut let_in = true;
     loop {
-        let mut team =
+        let (n, mut team) =
             if next < teams && (resident.is_empty() || (let_in && resident.len() < RESIDENT)) {
                 next += 1;
-                Team::new(env, next - 1)
+                (next - 1, Team::new(env, next - 1))
             } else if let Some(t) = resident.pop_front() {
                 t
             } else {
-                return Ok(total);
+                return ledger;
             };
         let_in = !let_in;
-        match team.run(env, TURNS)? {
-            Turn::Done => total += steps(&team),
-            Turn::Yield => resident.push_back(team),
+        let fatal = match team.run(env, TURNS) {
+            Ok(Turn::Yield) => {
+                resident.push_back((n, team));
+                continue;
+            }
+            Ok(Turn::Done) => None,
+            Err(f) => Some(f),
+        };
+        // Blocks that wait for one that broke would wait for ever.
+        let broken = fatal.is_some();
+        let outcome = Outcome::new(&mut team, fatal);
+        let wrong = outcome.is_wrong();
+        ledger.enter(env, n, outcome);
+        if (broken && env.kernel.communicates) || ((wrong || broken) && !env.keep_going) {
+            return ledger;
         }
     }
 }
 
-fn in_parallel(env: &Env<'_>, teams: u64, threads: usize) -> Result<u64, Box<Fault>> {
-    let (next, total, stop) = (AtomicU64::new(0), AtomicU64::new(0), AtomicBool::new(false));
-    let first: Mutex<Option<(u64, Box<Fault>)>> = Mutex::new(None);
+fn in_parallel(env: &Env<'_>, teams: u64, threads: usize) -> Ledger {
+    let (next, stop) = (AtomicU64::new(0), AtomicBool::new(false));
+    let ledger = Mutex::new(Ledger::default());
     std::thread::scope(|s| {
         for _ in 0..threads {
             s.spawn(|| {
-                let mut mine = 0;
                 loop {
                     let n = next.fetch_add(1, Ordering::Relaxed);
                     // A fault of a later block must not hide one of an earlier block.
@@ -225,34 +225,24 @@ fn in_parallel(env: &Env<'_>, teams: u64, threads: usize) -> Result<u64, Box<Fau
                         break;
                     }
                     let mut team = Team::new(env, n);
-                    let r = loop {
+                    let fatal = loop {
                         match team.run(env, u32::MAX) {
-                            Ok(Turn::Done) => break Ok(()),
+                            Ok(Turn::Done) => break None,
                             Ok(Turn::Yield) => {}
-                            Err(f) => break Err(f),
+                            Err(f) => break Some(f),
                         }
                     };
-                    mine += steps(&team);
-                    if let Err(f) = r {
+                    let outcome = Outcome::new(&mut team, fatal);
+                    drop(team);
+                    let wrong = outcome.is_wrong() && !env.keep_going;
+                    let mut ledger = ledger.lock().unwrap_or_else(PoisonError::into_inner);
+                    ledger.enter(env, n, outcome);
+                    if wrong || ledger.is_closed() {
                         stop.store(true, Ordering::Relaxed);
-                        let mut slot = first
-                            .lock()
-                            .unwrap_or_else(std::sync::PoisonError::into_inner);
-                        if slot.as_ref().is_none_or(|(m, _)| n < *m) {
-                            *slot = Some((n, f));
-                        }
-                        break;
                     }
                 }
-                total.fetch_add(mine, Ordering::Relaxed);
             });
         }
     });
-    match first
-        .into_inner()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
-    {
-        Some((_, f)) => Err(f),
-        None => Ok(total.into_inner()),
-    }
+    ledger.into_inner().unwrap_or_else(PoisonError::into_inner)
 }

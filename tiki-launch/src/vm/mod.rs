@@ -30,6 +30,7 @@
 #![allow(clippy::needless_range_loop, clippy::precedence)]
 
 mod access;
+mod arg;
 mod atomic;
 mod barrier;
 mod block;
@@ -41,9 +42,11 @@ mod dispatch;
 mod engine;
 mod exec;
 mod fault;
+mod findings;
 mod group;
 mod lanes;
 mod launch;
+mod ledger;
 mod matrix;
 mod memory;
 mod object;
@@ -51,7 +54,9 @@ mod options;
 mod planes;
 mod products;
 mod program;
+mod race;
 mod reach;
+mod recover;
 mod shared;
 #[allow(unsafe_code)]
 mod simd;
@@ -60,11 +65,14 @@ mod strip;
 mod tensor_map;
 mod transfer;
 mod turn;
+mod uses;
 mod warp;
 mod wmma;
 
+pub use arg::Arg;
 pub use dispatch::Level;
-pub use fault::{Code, Fault, Source};
+pub use fault::{Code, Fault, Other, Severity, Source};
+pub use findings::{is_error, to_json, to_sarif};
 pub use launch::Report;
 pub use memory::MemoryError;
 pub use options::{Async, Checks, Generation, Options};
@@ -80,23 +88,6 @@ use tiki_kernel::isa::Space;
 #[derive(Debug, Default)]
 pub struct Vm {
     memory: Memory,
-}
-
-/// An argument of a launch.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Arg {
-    /// An address.
-    Address(u64),
-    /// A 32-bit integer.
-    U32(u32),
-    /// A 64-bit integer.
-    U64(u64),
-    /// A 32-bit float.
-    F32(f32),
-    /// A 64-bit float.
-    F64(f64),
-    /// The bytes of a parameter.
-    Bytes(Vec<u8>),
 }
 
 impl Vm {
@@ -211,7 +202,7 @@ impl Vm {
     /// Runs an entry and returns when it has finished.
     ///
     /// # Errors
-    /// A launch that does not fit the kernel, or the first fault.
+    /// A launch that does not fit the kernel, or the first error that was found.
     #[allow(clippy::too_many_arguments)]
     pub fn launch(
         &self,
@@ -223,36 +214,7 @@ impl Vm {
         args: &[Arg],
         options: &Options,
     ) -> Result<Report, Box<Fault>> {
-        let Some(kernel) = program.kernels.get(entry) else {
-            return Err(launch::refusal(
-                entry,
-                "the program has no such entry".into(),
-            ));
-        };
-        if args.len() != kernel.params.len() {
-            return Err(launch::refusal(
-                entry,
-                format!(
-                    "{} arguments are given, the kernel takes {}",
-                    args.len(),
-                    kernel.params.len()
-                ),
-            ));
-        }
-        let mut params = vec![0; kernel.param_bytes as usize];
-        for (n, (arg, (at, size))) in args.iter().zip(&kernel.params).enumerate() {
-            let bytes = arg.bytes();
-            if bytes.len() != *size as usize {
-                return Err(launch::refusal(
-                    entry,
-                    format!(
-                        "argument {n} has {} bytes, the parameter {size}",
-                        bytes.len()
-                    ),
-                ));
-            }
-            params[*at as usize..(at + size) as usize].copy_from_slice(&bytes);
-        }
+        let params = arg::parameters(program, entry, args)?;
         self.launch_raw(program, entry, grid, block, dynamic_shared, params, options)
     }
     /// The same with the bytes of all parameters, laid out as PTX lays them.
@@ -269,6 +231,48 @@ impl Vm {
         dynamic_shared: u32,
         params: Vec<u8>,
         options: &Options,
+    ) -> Result<Report, Box<Fault>> {
+        let shape = (grid, block, dynamic_shared);
+        let report = self.start(program, entry, shape, params, options, false)?;
+        match report.findings.iter().position(is_error) {
+            Some(at) => Err(Box::new(
+                report
+                    .findings
+                    .into_iter()
+                    .nth(at)
+                    .unwrap_or_else(|| Fault::new(Code::Launch, entry, String::new())),
+            )),
+            None => Ok(report),
+        }
+    }
+    /// Runs an entry and reports all that is found: it goes on behind an error wherever it can.
+    ///
+    /// # Errors
+    /// A launch that does not fit the kernel.
+    #[allow(clippy::too_many_arguments)]
+    pub fn examine(
+        &self,
+        program: &Program,
+        entry: &str,
+        grid: [u32; 3],
+        block: [u32; 3],
+        dynamic_shared: u32,
+        args: &[Arg],
+        options: &Options,
+    ) -> Result<Report, Box<Fault>> {
+        let params = arg::parameters(program, entry, args)?;
+        let shape = (grid, block, dynamic_shared);
+        self.start(program, entry, shape, params, options, true)
+    }
+
+    fn start(
+        &self,
+        program: &Program,
+        entry: &str,
+        (grid, block, dynamic_shared): ([u32; 3], [u32; 3], u32),
+        params: Vec<u8>,
+        options: &Options,
+        keep_going: bool,
     ) -> Result<Report, Box<Fault>> {
         let Some(kernel) = program.kernels.get(entry) else {
             return Err(launch::refusal(
@@ -301,6 +305,8 @@ impl Vm {
             dynamic_shared,
             level: launch::level(options),
             options,
+            keep_going,
+            global: Default::default(),
         })
     }
 }
@@ -308,16 +314,4 @@ impl Vm {
 fn id(address: u64) -> (BufferId, u64) {
     let (n, at) = memory::split(address);
     (BufferId(u32::try_from(n).unwrap_or(u32::MAX)), at)
-}
-
-impl Arg {
-    fn bytes(&self) -> Vec<u8> {
-        match self {
-            Arg::Address(x) | Arg::U64(x) => x.to_le_bytes().to_vec(),
-            Arg::U32(x) => x.to_le_bytes().to_vec(),
-            Arg::F32(x) => x.to_le_bytes().to_vec(),
-            Arg::F64(x) => x.to_le_bytes().to_vec(),
-            Arg::Bytes(b) => b.clone(),
-        }
-    }
 }

@@ -46,6 +46,17 @@ impl Objects {
             None => format!("a barrier object at shared byte {at} that is no more"),
         }
     }
+    /// Objects whose bytes are not balanced.
+    pub(super) fn unbalanced(&self) -> Vec<(u32, u32, String)> {
+        let mut all: Vec<_> = self
+            .all
+            .iter()
+            .filter(|(_, o)| o.bytes != 0)
+            .map(|((b, at), o)| (*b, *at, self.describe(*b, *at, o.phase)))
+            .collect();
+        all.sort();
+        all
+    }
     /// Arrivals and bytes change; what is wrong with it, if anything.
     pub(super) fn change(
         &mut self,
@@ -120,8 +131,13 @@ impl Team {
         let wrong = |team: &Team, warp: &Warp, lane: usize, text: String| {
             Err(ctx.fault(team, warp, Code::Object, 1 << lane, text))
         };
-        if let Ask::ObjectWait { parity, may_wait } = *ask {
-            return self.object_wait(ctx, warp, &lanes, &places, parity, may_wait);
+        if let Ask::ObjectWait {
+            parity,
+            may_wait,
+            acquire,
+        } = *ask
+        {
+            return self.object_wait(ctx, warp, &lanes, &places, (parity, may_wait, acquire));
         }
         for (i, place) in lanes.into_iter().zip(places) {
             let number = |warp: &Warp, k: usize| match ctx.step.args.s[k] {
@@ -160,7 +176,7 @@ impl Team {
                     .remove(&place)
                     .map(|o| o.phase)
                     .ok_or_else(|| format!("no barrier object was made at shared byte {at}")),
-                Ask::ObjectArrive { drop, expect } => {
+                Ask::ObjectArrive { drop, expect, .. } => {
                     let n = number(warp, 2);
                     let (arrivals, bytes) = if expect {
                         (1, i64::from(n))
@@ -242,8 +258,7 @@ impl Team {
         warp: &mut Warp,
         lanes: &[usize],
         places: &[(u32, u32)],
-        parity: bool,
-        may_wait: bool,
+        (parity, may_wait, acquire): (bool, bool, bool),
     ) -> Result<After> {
         let mut over = 0u32;
         let mut waits = None;
@@ -276,7 +291,26 @@ impl Team {
             && over == 0
             && ctx.step.guard.is_none()
         {
-            return Ok(After::Wait(State::Object { block, at, phase }, false));
+            // A card may give up waiting: where somebody looks on, the first answer is that it is not over.
+            let pc = super::race::pc_of(ctx);
+            if self.watch.is_none() || warp.told.contains(&pc) {
+                return Ok(After::Wait(State::Object { block, at, phase }, false));
+            }
+            warp.told.push(pc);
+        }
+        if over != 0 && !warp.told.is_empty() {
+            let pc = super::race::pc_of(ctx);
+            warp.told.retain(|t| *t != pc);
+        }
+        if over != 0 && self.watch.is_some() {
+            let mut done: Vec<(u32, u32)> = lanes
+                .iter()
+                .zip(places)
+                .filter(|(i, _)| over >> **i & 1 == 1)
+                .map(|(_, p)| *p)
+                .collect();
+            done.dedup();
+            self.watch_over(ctx, warp, &done, acquire);
         }
         let p = &mut warp.file.preds[ctx.slot(0) as usize];
         *p = (over & ctx.mask) | (*p & !ctx.mask);

@@ -1,8 +1,9 @@
 //! The planes that an access reads or fills, in the order of memory.
 
 use super::exec::Ctx;
-use tiki_kernel::isa::meaning::LANES;
+use super::warp::Warp;
 use tiki_kernel::isa::meaning::ask::Access;
+use tiki_kernel::isa::meaning::{LANES, put_plane};
 
 /// Planes of an access's values, in the order of memory.
 pub(super) struct Dest<'a> {
@@ -56,4 +57,12 @@ pub(super) fn word_of(bytes: &[u8], at: usize) -> u32 {
         *b = bytes.get(at + k).copied().unwrap_or(0);
     }
     u32::from_le_bytes(w)
+}
+
+/// Copies bytes of the threads' own memory.
+pub(super) fn copy_own(warp: &mut Warp, from: u32, to: u32, bytes: u32, mask: u32) {
+    for k in 0..bytes.div_ceil(4) {
+        let plane = warp.local[(from / 4 + k) as usize].0;
+        put_plane(&mut warp.local[(to / 4 + k) as usize], &plane, mask);
+    }
 }

@@ -68,10 +68,23 @@ pub(super) struct Kernel {
     pub(super) params: Vec<(u32, u32)>,
     pub(super) param_bytes: u32,
     pub(super) shared_bytes: u32,
+    /// Shared variables: first byte, bytes (all that the launch adds, if zero), name.
+    pub(super) shared_vars: Vec<(u32, u32, String)>,
     pub(super) local_bytes: u32,
     pub(super) directives: Vec<Directive>,
+    /// Registers that each step reads and writes; nothing where no step needs to know.
+    pub(super) uses: Vec<Box<[Use]>>,
     /// Blocks may wait for one another or depend on their order.
     pub(super) communicates: bool,
+}
+
+/// A register that a step reads or writes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Use {
+    /// First plane.
+    pub(super) slot: u32,
+    pub(super) planes: u8,
+    pub(super) write: bool,
 }
 
 /// What a step does.

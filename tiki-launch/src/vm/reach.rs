@@ -109,6 +109,9 @@ impl Reach {
     /// Does it for the lanes of a mask; false, and nothing done, if the quick path has no answer.
     #[inline(always)]
     pub(super) fn run(&self, site: &mut Site<'_, '_>, mask: u32) -> bool {
+        if site.watched && matches!(self.place, Place::Global | Place::Shared) {
+            return false;
+        }
         match self.total {
             4 => self.words::<1>(site, mask),
             8 => self.words::<2>(site, mask),

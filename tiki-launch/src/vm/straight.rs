@@ -35,6 +35,8 @@ pub(super) enum What {
 #[derive(Debug)]
 pub(super) struct Site<'a, 'e> {
     pub(super) env: &'a super::launch::Env<'e>,
+    /// Somebody looks on: what reaches memory that others see goes the long way.
+    pub(super) watched: bool,
     pub(super) file: &'a mut File,
     pub(super) local: &'a mut [Plane],
     pub(super) shared: &'a mut super::shared::Shared,

@@ -244,6 +244,26 @@ impl Box {
         }
         Ok(())
     }
+    /// The parts of buffers that the box covers: buffer, first byte, bytes.
+    pub(super) fn ranges(&self, env: &Env<'_>) -> Vec<(usize, usize, usize)> {
+        let (id, base) = split(self.map.address);
+        let Ok((buffer, _)) = self.buffer(env) else {
+            return vec![];
+        };
+        let size = u64::from(self.map.ty.bytes());
+        let first = i64::from(self.at[0]).max(0) as u64;
+        let end = (i64::from(self.at[0]) + i64::from(self.map.extent[0]))
+            .clamp(0, self.map.dims[0] as i64) as u64;
+        if first >= end {
+            return vec![];
+        }
+        (0..self.rows())
+            .filter_map(|r| self.row(r))
+            .map(|o| base + o + first * size)
+            .filter(|at| at + (end - first) * size <= buffer.bytes.len() as u64)
+            .map(|at| (id, at as usize, ((end - first) * size) as usize))
+            .collect()
+    }
     /// The box's words in its dense order.
     pub(super) fn load(&self, env: &Env<'_>) -> Result<Vec<u32>, String> {
         let size = self.map.ty.bytes() as usize;

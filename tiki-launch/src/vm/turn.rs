@@ -91,15 +91,22 @@ impl Team {
         budget: &mut u32,
     ) -> Result<()> {
         let kernel: &Kernel = env.kernel;
+        let watched = self.watch.is_some();
+        let follow = watched && !kernel.uses.is_empty();
         let mut limit = warp.limit(&cur);
         while *budget > 0 {
             if cur.pc >= limit {
                 break;
             }
             let at = cur.pc as usize;
-            let n = kernel.plain[at].length.min(*budget).min(limit - cur.pc);
+            let mut n = kernel.plain[at].length.min(*budget).min(limit - cur.pc);
+            if follow {
+                n = n.min(1);
+                self.follow(env, b, warp, &cur);
+            }
             if n > 0 {
                 let mut site = Site {
+                    watched,
                     env,
                     file: &mut warp.file,
                     local: &mut warp.local,
@@ -116,9 +123,7 @@ impl Team {
             let step = &kernel.code[cur.pc as usize];
             let mask = match step.guard {
                 None => cur.mask,
-                Some((p, negated)) => {
-                    cur.mask & (warp.file.preds[p as usize] ^ if negated { u32::MAX } else { 0 })
-                }
+                Some(g) => cur.mask & guard(warp, g),
             };
             *budget -= 1;
             match &step.act {
@@ -146,7 +151,11 @@ impl Team {
                 _ if mask == 0 => cur.pc += 1,
                 act => {
                     let ctx = Ctx { env, b, step, mask };
-                    match self.act(&ctx, act, warp, &mut cur)? {
+                    let done = match self.act(&ctx, act, warp, &mut cur) {
+                        Err(f) => self.recover(&ctx, act, warp, &mut cur, f)?,
+                        Ok(after) => after,
+                    };
+                    match done {
                         After::Next => cur.pc += 1,
                         After::Jumped => break,
                         After::Wait(state, behind) => {
@@ -169,4 +178,18 @@ impl Team {
         }
         Ok(())
     }
+
+    /// Shows the step that a fragment stands at to what looks on.
+    fn follow(&mut self, env: &Env<'_>, b: usize, warp: &Warp, cur: &Frag) {
+        let step = &env.kernel.code[cur.pc as usize];
+        let mask = cur.mask & step.guard.map_or(u32::MAX, |g| guard(warp, g));
+        if mask != 0 {
+            self.watch_step(&Ctx { env, b, step, mask }, warp, cur.pc);
+        }
+    }
+}
+
+/// Lanes for which a guard holds.
+fn guard(warp: &Warp, (p, negated): (u32, bool)) -> u32 {
+    warp.file.preds[p as usize] ^ if negated { u32::MAX } else { 0 }
 }

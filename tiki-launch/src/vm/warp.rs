@@ -44,6 +44,8 @@ pub(super) struct Warp {
     pub(super) local: Vec<Plane>,
     pub(super) transfers: Transfers,
     pub(super) steps: u64,
+    /// Waits for barrier objects that were told once that it is not over yet.
+    pub(super) told: Vec<u32>,
 }
 
 impl Warp {
@@ -70,6 +72,7 @@ impl Warp {
             local: vec![Plane::splat(0); kernel.local_bytes as usize / 4],
             transfers: Transfers::default(),
             steps: 0,
+            told: vec![],
         }
     }
 

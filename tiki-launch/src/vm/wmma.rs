@@ -104,6 +104,7 @@ impl Team {
             addr: 0,
             value: 7,
             strong: false,
+            order: Default::default(),
         };
         self.load_at(ctx, &a, warp, at, 0)?;
         let out = warp.file.words[0].0;
@@ -127,6 +128,7 @@ impl Team {
             addr: 0,
             value: 7,
             strong: false,
+            order: Default::default(),
         };
         self.store_at(ctx, &a, warp, at, slot as u32)
     }

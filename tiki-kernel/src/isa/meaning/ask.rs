@@ -36,6 +36,33 @@ pub struct Access {
     pub value: At,
     /// Ordered or volatile: other blocks may be waiting for it.
     pub strong: bool,
+    /// What it orders.
+    pub order: Sync,
+}
+
+/// What an access orders besides itself, and among whom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Sync {
+    /// What others released there is seen by later accesses.
+    pub acquire: bool,
+    /// Earlier accesses are seen by those who acquire it.
+    pub release: bool,
+    /// Among blocks too, not only in a block or cluster.
+    pub wide: bool,
+}
+
+impl Sync {
+    /// As the modifiers `order` and `scope` (or the older `level`) say.
+    #[must_use]
+    pub fn of(op: &Op) -> Sync {
+        let order = op.get("order").unwrap_or("");
+        let scope = op.get("scope").or(op.get("level"));
+        Sync {
+            acquire: matches!(order, "acquire" | "acq_rel" | "sc"),
+            release: matches!(order, "release" | "acq_rel" | "sc"),
+            wide: !matches!(scope, Some("cta" | "cluster")),
+        }
+    }
 }
 
 /// An atomic.
@@ -61,6 +88,8 @@ pub struct Atomic {
     pub old: Option<At>,
     /// Its result depends on the order of its likes.
     pub ordered: bool,
+    /// What it orders.
+    pub order: Sync,
 }
 
 /// What a barrier instruction does with predicates.
@@ -109,9 +138,19 @@ pub enum Ask {
     /// Nothing that the machine sees.
     Nothing,
     /// Order memory; others may be waiting.
-    Fence,
-    /// Order the ordinary path before the asynchronous one.
-    FenceProxy,
+    Fence {
+        /// Among blocks too.
+        wide: bool,
+        /// Of barrier objects just made, and of nothing else.
+        init: bool,
+    },
+    /// Order the ordinary path before the asynchronous one, or another alias.
+    FenceProxy {
+        /// The asynchronous path, of shared memory.
+        shared: bool,
+        /// The asynchronous path, of global memory.
+        global: bool,
+    },
     /// Another lane's value.
     Shuffle(Shfl),
     /// A vote.
@@ -145,7 +184,10 @@ pub enum Ask {
         pred: Option<At>,
     },
     /// Arrive at the cluster's barrier.
-    ClusterArrive,
+    ClusterArrive {
+        /// Earlier accesses are seen behind it.
+        release: bool,
+    },
     /// Wait at it.
     ClusterWait,
     /// Change the register count.
@@ -183,6 +225,8 @@ pub enum Ask {
         drop: bool,
         /// Expect bytes before.
         expect: bool,
+        /// Earlier accesses are seen behind the phase.
+        release: bool,
     },
     /// Change the pending bytes: by plus or minus.
     ObjectBytes {
@@ -195,6 +239,8 @@ pub enum Ask {
         parity: bool,
         /// It may wait.
         may_wait: bool,
+        /// What was released is seen behind it.
+        acquire: bool,
     },
     /// Pending arrivals of a token.
     ObjectPending,

@@ -1,6 +1,6 @@
 //! Memory requests.
 
-use super::ask::{Access, Ask, Atomic, at};
+use super::ask::{Access, Ask, Atomic, Sync, at};
 use super::exact::{BF16, Exact, F16, Format, Mode};
 use super::float::flush;
 use crate::isa::{Atom, Op, Ty, row::Count};
@@ -20,6 +20,7 @@ fn access(op: &Op, value: &str) -> Option<Access> {
         addr: at(op, "a")?,
         value,
         strong: op.get("order").is_some_and(|o| o != "weak"),
+        order: Sync::of(op),
     })
 }
 
@@ -150,6 +151,7 @@ fn atomic(op: &Op, old: bool) -> Option<Ask> {
             || t.is_float()
             || t.class() == crate::isa::Class::Packed
             || kind == Atom::Exch,
+        order: Sync::of(op),
     }))
 }
 /// See the row.
@@ -169,11 +171,19 @@ pub fn prefetch(_: &Op) -> Option<Ask> {
 }
 /// See the row.
 #[must_use]
-pub fn fence(_: &Op) -> Option<Ask> {
-    Some(Ask::Fence)
+pub fn fence(op: &Op) -> Option<Ask> {
+    Some(Ask::Fence {
+        wide: Sync::of(op).wide,
+        init: op.row.slot("mbarrier_init").is_some(),
+    })
 }
 /// See the row.
 #[must_use]
-pub fn fence_proxy(_: &Op) -> Option<Ask> {
-    Some(Ask::FenceProxy)
+pub fn fence_proxy(op: &Op) -> Option<Ask> {
+    let asynchronous = op.row.slot("async").is_some();
+    let space = op.get("fspace");
+    Some(Ask::FenceProxy {
+        shared: asynchronous && space != Some("global"),
+        global: asynchronous && space.is_none_or(|s| s == "global"),
+    })
 }

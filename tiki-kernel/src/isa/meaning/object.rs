@@ -13,12 +13,16 @@ pub fn init(_: &Op) -> Option<Ask> {
 pub fn inval(_: &Op) -> Option<Ask> {
     Some(Ask::ObjectInval)
 }
+fn releases(op: &Op) -> bool {
+    op.get("order") != Some("relaxed")
+}
 /// See the rows.
 #[must_use]
 pub fn arrive(op: &Op) -> Option<Ask> {
     Some(Ask::ObjectArrive {
         drop: op.get("mode")? == "arrive_drop",
         expect: false,
+        release: releases(op),
     })
 }
 /// See the row.
@@ -27,6 +31,7 @@ pub fn arrive_tx(op: &Op) -> Option<Ask> {
     Some(Ask::ObjectArrive {
         drop: op.get("mode")? == "arrive_drop",
         expect: true,
+        release: releases(op),
     })
 }
 /// See the row.
@@ -42,6 +47,7 @@ pub fn wait(op: &Op) -> Option<Ask> {
     Some(Ask::ObjectWait {
         parity: op.row.slot("parity").is_some(),
         may_wait: op.get("mode")? == "try_wait",
+        acquire: op.get("order") != Some("relaxed"),
     })
 }
 /// See the row.

@@ -24,7 +24,9 @@ pub fn bar(op: &Op) -> Option<Ask> {
 #[must_use]
 pub fn cluster(op: &Op) -> Option<Ask> {
     Some(if op.get("mode")? == "arrive" {
-        Ask::ClusterArrive
+        Ask::ClusterArrive {
+            release: op.get("order") != Some("relaxed"),
+        }
     } else {
         Ask::ClusterWait
     })

@@ -1,0 +1,336 @@
+//! Ordinary accesses: loads, stores, atomics and matrix rows, lane by lane.
+
+use super::super::access::{Addresses, addresses, parts};
+use super::super::block::Team;
+use super::super::exec::Ctx;
+use super::super::launch::Env;
+use super::super::memory::split;
+use super::super::warp::Warp;
+use super::blocks::Global;
+use super::cell::{STRONG, Stamp};
+use super::report::{Hits, Place};
+use super::{View, Watch};
+use std::sync::PoisonError;
+use tiki_kernel::isa::Space;
+use tiki_kernel::isa::meaning::LANES;
+use tiki_kernel::isa::meaning::ask::{Access, Atomic, Sync};
+use tiki_kernel::isa::meaning::moves::RANK_SHIFT;
+
+/// Bytes of memory that a stamp is put on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Range {
+    pub(super) at: usize,
+    pub(super) bytes: usize,
+}
+
+impl Range {
+    /// Words, each with the mask of the bytes in it.
+    #[inline(always)]
+    pub(super) fn words(self) -> impl Iterator<Item = (usize, u8)> {
+        let end = self.at + self.bytes;
+        (self.at / 4..end.div_ceil(4)).map(move |w| {
+            let mut mask = 0xfu8;
+            if 4 * w < self.at {
+                mask &= 0xf << (self.at - 4 * w);
+            }
+            if end < 4 * w + 4 {
+                mask &= 0xf >> (4 * w + 4 - end);
+            }
+            (w, mask & 0xf)
+        })
+    }
+}
+
+/// Block and byte of a shared address; nothing if there is no such place, which is reported elsewhere.
+pub(super) fn shared_place(team: &Team, b: usize, x: u64, bytes: u64) -> Option<(usize, usize)> {
+    let rank = (x >> RANK_SHIFT) as usize;
+    let b = if rank == 0 { b } else { rank - 1 };
+    let at = x & ((1 << RANK_SHIFT) - 1);
+    let block = team.blocks.get(b)?;
+    (x >> 32 == 0 && at + bytes <= block.shared.len as u64).then_some((b, at as usize))
+}
+
+/// Buffer and byte of a global address; nothing if it does not lie in one.
+pub(super) fn global_place(env: &Env<'_>, x: u64, bytes: u64) -> Option<(usize, usize)> {
+    let (id, off) = split(x);
+    let buffer = env.table.get(id)?.as_ref()?;
+    (off + bytes <= buffer.bytes.len() as u64).then_some((id, off as usize))
+}
+
+impl Watch {
+    /// Puts a stamp on shared bytes.
+    #[inline]
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn mark_shared(
+        &mut self,
+        w: usize,
+        (block, at): (usize, usize),
+        bytes: usize,
+        s: Stamp,
+        write: bool,
+        lanes: u32,
+        hits: &mut Hits,
+    ) {
+        let mut first = None;
+        {
+            let clock = self.now(w);
+            let Watch {
+                sides,
+                shared,
+                team,
+                lanes,
+                ..
+            } = self;
+            let view = View {
+                team: *team,
+                agent: w as u16,
+                clock,
+                known: &sides[w].known,
+                lanes: *lanes,
+            };
+            let shadow = &mut shared[block];
+            for (word, mask) in (Range { at, bytes }).words() {
+                let stamp = Stamp {
+                    bits: s.bits | mask,
+                    ..s
+                };
+                if let Some(clash) = shadow.enter(word, stamp, write, &view) {
+                    first.get_or_insert((clash, 4 * word));
+                }
+            }
+        }
+        if let Some((clash, byte)) = first {
+            let code = self.classify(&clash, w, false);
+            hits.add(code, clash, lanes, Place::Shared { block, byte });
+        }
+    }
+
+    /// Puts a stamp on global bytes.
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn mark_global(
+        &mut self,
+        global: &mut Global,
+        w: usize,
+        (buffer, at): (usize, usize),
+        bytes: usize,
+        s: Stamp,
+        write: bool,
+        lanes: u32,
+        hits: &mut Hits,
+    ) {
+        let view = self.view(w);
+        let shadow = global.shadows.entry(buffer).or_default();
+        let mut first = None;
+        for (word, mask) in (Range { at, bytes }).words() {
+            let stamp = Stamp {
+                bits: s.bits | mask,
+                ..s
+            };
+            if let Some(clash) = shadow.enter(word, stamp, write, &view) {
+                first.get_or_insert((clash, 4 * word));
+            }
+        }
+        if let Some((clash, byte)) = first {
+            let code = self.classify(&clash, w, true);
+            hits.add(code, clash, lanes, Place::Global { buffer, byte });
+        }
+    }
+
+    /// Runs `f` with the global memory that this team's accesses are held against.
+    pub(super) fn with_global(&mut self, env: &Env<'_>, f: impl FnOnce(&mut Watch, &mut Global)) {
+        if env.kernel.communicates {
+            let mut all = env.global.lock().unwrap_or_else(PoisonError::into_inner);
+            f(self, &mut all);
+        } else {
+            let mut own = std::mem::take(&mut self.global);
+            f(self, &mut own);
+            self.global = own;
+        }
+    }
+
+    /// An access of lanes at their addresses.
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn access(
+        &mut self,
+        team: &Team,
+        ctx: &Ctx<'_, '_>,
+        warp: &Warp,
+        a: &Access,
+        own: bool,
+        at: Addresses,
+        pc: u32,
+        write: bool,
+    ) {
+        let total = (a.bytes * a.count) as usize;
+        let strong = if a.strong { STRONG } else { 0 };
+        let what = if write { "writes" } else { "reads" };
+        self.lanes_at(
+            team,
+            ctx,
+            warp,
+            (a.space, own),
+            at,
+            total,
+            pc,
+            (write, strong),
+            what,
+        );
+        if a.strong {
+            self.strong(team, ctx, warp, (a.space, own), at, a.order, !write, write);
+        }
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn lanes_at(
+        &mut self,
+        team: &Team,
+        ctx: &Ctx<'_, '_>,
+        warp: &Warp,
+        (space, own): (Space, bool),
+        at: Addresses,
+        total: usize,
+        pc: u32,
+        (write, strong): (bool, u8),
+        what: &str,
+    ) {
+        let w = self.number(ctx, warp);
+        let stamp = self.stamp(w, pc, strong);
+        let mut hits = Hits::default();
+        let (list, n) = parts(space, own, ctx.mask, at);
+        for p in list.iter().take(n).flatten() {
+            let lanes = (0..LANES).filter(|i| p.mask >> i & 1 == 1);
+            match p.space {
+                Space::Shared => {
+                    for i in lanes {
+                        if let Some(place) = shared_place(team, ctx.b, p.at[i], total as u64) {
+                            let s = Stamp {
+                                lane: i as u8,
+                                ..stamp
+                            };
+                            self.mark_shared(w, place, total, s, write, 1 << i, &mut hits);
+                        }
+                    }
+                }
+                Space::Global => self.with_global(ctx.env, |watch, global| {
+                    for i in lanes {
+                        if let Some(place) = global_place(ctx.env, p.at[i], total as u64) {
+                            let s = Stamp {
+                                lane: i as u8,
+                                ..stamp
+                            };
+                            watch.mark_global(global, w, place, total, s, write, 1 << i, &mut hits);
+                        }
+                    }
+                }),
+                _ => {}
+            }
+        }
+        self.tell(team, ctx, warp, hits, what);
+    }
+
+    /// An atomic: a strong write that may acquire and release.
+    pub(super) fn atomic(
+        &mut self,
+        team: &Team,
+        ctx: &Ctx<'_, '_>,
+        warp: &Warp,
+        a: &Atomic,
+        pc: u32,
+    ) {
+        let address = &ctx.step.addresses[ctx.slot(a.addr) as usize];
+        let at = addresses(warp, address, ctx.mask);
+        let total = (a.bytes * a.count) as usize;
+        let space = (a.space, address.own);
+        self.lanes_at(
+            team,
+            ctx,
+            warp,
+            space,
+            at,
+            total,
+            pc,
+            (true, STRONG),
+            "changes",
+        );
+        self.strong(team, ctx, warp, space, at, a.order, a.old.is_some(), true);
+    }
+
+    /// Rows of matrices, 16 bytes each.
+    pub(super) fn rows(
+        &mut self,
+        team: &Team,
+        ctx: &Ctx<'_, '_>,
+        warp: &Warp,
+        num: u32,
+        pc: u32,
+        write: bool,
+    ) {
+        let w = self.number(ctx, warp);
+        let at = addresses(warp, &ctx.step.addresses[0], u32::MAX);
+        let stamp = self.stamp(w, pc, 0);
+        let mut hits = Hits::default();
+        for (i, x) in at.iter().enumerate().take(8 * num as usize) {
+            if let Some(place) = shared_place(team, ctx.b, *x, 16) {
+                let s = Stamp {
+                    lane: i as u8,
+                    ..stamp
+                };
+                self.mark_shared(w, place, 16, s, write, 1 << i, &mut hits);
+            }
+        }
+        self.tell(
+            team,
+            ctx,
+            warp,
+            hits,
+            if write { "writes" } else { "reads" },
+        );
+    }
+
+    /// What ordered accesses tell one another, through the places they touch.
+    #[allow(clippy::too_many_arguments)]
+    fn strong(
+        &mut self,
+        team: &Team,
+        ctx: &Ctx<'_, '_>,
+        warp: &Warp,
+        (space, own): (Space, bool),
+        at: Addresses,
+        order: Sync,
+        reads: bool,
+        writes: bool,
+    ) {
+        let w = self.number(ctx, warp);
+        let (list, n) = parts(space, own, ctx.mask, at);
+        let mut places = vec![];
+        for p in list.iter().take(n).flatten() {
+            for i in (0..LANES).filter(|i| p.mask >> i & 1 == 1) {
+                let place = match p.space {
+                    Space::Shared => shared_place(team, ctx.b, p.at[i], 4).map(|p| (true, p)),
+                    Space::Global => global_place(ctx.env, p.at[i], 4).map(|p| (false, p)),
+                    _ => None,
+                };
+                if let Some((shared, (a, b))) = place
+                    && !places.contains(&(shared, (a, b / 4)))
+                {
+                    places.push((shared, (a, b / 4)));
+                }
+            }
+        }
+        let shared: Vec<_> = places.iter().filter(|p| p.0).map(|p| p.1).collect();
+        let global: Vec<_> = places.iter().filter(|p| !p.0).map(|p| p.1).collect();
+        if !shared.is_empty() {
+            let mut flags = std::mem::take(&mut self.flags);
+            self.exchange(&mut flags, w, &shared, order, reads, writes);
+            self.flags = flags;
+        }
+        if !global.is_empty() {
+            self.with_global(ctx.env, |watch, g| {
+                watch.exchange(&mut g.flags, w, &global, order, reads, writes);
+            });
+        }
+        if writes {
+            self.tick(w);
+        }
+    }
+}
