@@ -228,14 +228,17 @@ impl Team {
             }
         }
         let (id, warp, lanes, at) = first.unwrap_or(([0; 3], 0, 0, 0));
-        env.fault_at(
-            Code::Deadlock,
-            text,
-            &env.kernel.code[at as usize],
-            id,
-            warp,
-            lanes,
-        )
+        // All that was under way has come: bytes that are still awaited never will.
+        let waits = self.objects.unbalanced();
+        let code = if waits.is_empty() {
+            Code::Deadlock
+        } else {
+            waits.iter().for_each(|(_, _, t)| {
+                let _ = write!(text, "\n  {t}");
+            });
+            Code::Bytes
+        };
+        env.fault_at(code, text, &env.kernel.code[at as usize], id, warp, lanes)
     }
 
     fn waits_for(&self, block: &Block, warp: &Warp, s: State) -> String {

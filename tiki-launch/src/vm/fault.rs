@@ -134,7 +134,7 @@ codes! {
     Init = "V11", Error, "a barrier object is used where its making is not seen";
     ProxyFence = "V12", Error, "the asynchronous path need not see an ordinary write";
     InFlight = "V13", Error, "data is used before its copy has landed";
-    Overwritten = "V14", Error, "data is overwritten while it is still being read";
+    Overwritten = "V14", Error, "data is overwritten while it is still being copied or read";
     Warpgroup = "V15", Error, "misuse of a warpgroup's multiply";
     TensorMap = "V16", Error, "a tensor map that is not valid";
     Banks = "V17", Note, "lanes meet in banks of shared memory";

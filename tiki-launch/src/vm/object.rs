@@ -284,6 +284,20 @@ impl Team {
                 waits.get_or_insert((*b, *at, phase));
             }
         }
+        // A card may answer late: where somebody looks on, the first answer is that it is not over. So a wait
+        // without its loop shows, whenever the phase ended.
+        if self.watch.is_some() {
+            let pc = super::race::pc_of(ctx);
+            if !warp.told.contains(&pc) {
+                warp.told.push(pc);
+                let p = &mut warp.file.preds[ctx.slot(0) as usize];
+                *p &= !ctx.mask;
+                return Ok(After::Next);
+            }
+            if over != 0 {
+                warp.told.retain(|t| *t != pc);
+            }
+        }
         let same = places.windows(2).all(|p| p[0] == p[1]);
         if let Some((block, at, phase)) = waits
             && may_wait
@@ -291,16 +305,7 @@ impl Team {
             && over == 0
             && ctx.step.guard.is_none()
         {
-            // A card may give up waiting: where somebody looks on, the first answer is that it is not over.
-            let pc = super::race::pc_of(ctx);
-            if self.watch.is_none() || warp.told.contains(&pc) {
-                return Ok(After::Wait(State::Object { block, at, phase }, false));
-            }
-            warp.told.push(pc);
-        }
-        if over != 0 && !warp.told.is_empty() {
-            let pc = super::race::pc_of(ctx);
-            warp.told.retain(|t| *t != pc);
+            return Ok(After::Wait(State::Object { block, at, phase }, false));
         }
         if over != 0 && self.watch.is_some() {
             let mut done: Vec<(u32, u32)> = lanes

@@ -39,7 +39,9 @@ impl Team {
                     | Code::Warpgroup
                     | Code::TensorMap
             );
-            if !ctx.env.keep_going || !skips {
+            // Nobody may go on behind a wait that cannot be asked.
+            let wait = matches!(act, Act::Ask(Ask::ObjectWait { .. }));
+            if !ctx.env.keep_going || !skips || wait {
                 return Err(fault);
             }
             let (code, lanes) = (fault.code, fault.lanes);

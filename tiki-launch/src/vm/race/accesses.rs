@@ -100,7 +100,7 @@ impl Watch {
             }
         }
         if let Some((clash, byte)) = first {
-            let code = self.classify(&clash, w, false);
+            let code = self.classify(&clash, w, false, write);
             hits.add(code, clash, lanes, Place::Shared { block, byte });
         }
     }
@@ -131,7 +131,7 @@ impl Watch {
             }
         }
         if let Some((clash, byte)) = first {
-            let code = self.classify(&clash, w, true);
+            let code = self.classify(&clash, w, true, write);
             hits.add(code, clash, lanes, Place::Global { buffer, byte });
         }
     }

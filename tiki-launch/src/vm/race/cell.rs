@@ -186,8 +186,14 @@ impl Cell {
             };
             self.write = Stamp { lane, ..s }.with_mask(m | rest);
         } else {
-            if rest != 0 {
-                let old = self.write.with_mask(rest);
+            // An ordinary write is not forgotten for an atomic one: others may see the one and not the other.
+            let kept = if s.bits & !self.write.bits & STRONG != 0 {
+                self.write.mask()
+            } else {
+                rest
+            };
+            if kept != 0 {
+                let old = self.write.with_mask(kept);
                 lists.list(self).push((old, true));
             }
             self.write = s;
@@ -218,11 +224,12 @@ impl Cell {
         let m = s.mask();
         let list = &mut lists.all[self.more as usize - 1];
         list.retain_mut(|(o, wrote)| {
-            if write {
+            let plain_under_strong = *wrote && s.bits & !o.bits & STRONG != 0;
+            if write && !plain_under_strong {
                 *o = o.with_mask(o.mask() & !m);
                 return o.mask() != 0;
             }
-            *wrote || o.mask() & !m != 0 || !superseded(o, s, view)
+            write || *wrote || o.mask() & !m != 0 || !superseded(o, s, view)
         });
         if list.is_empty() {
             lists.free.push(self.more - 1);

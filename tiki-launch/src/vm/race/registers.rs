@@ -1,8 +1,8 @@
 //! Registers that a warpgroup's multiplies hold.
 //!
 //! From its issue until the wait that completes it, a multiply owns its sums and, where A lies in registers,
-//! those too: another instruction may not touch them. And what ordinary instructions have written to them is
-//! seen by a multiply only behind the fence for registers. Followed only in kernels that have such multiplies.
+//! those too: another instruction may not touch them. And ordinary uses of them come before a multiply only if
+//! a fence for registers lies in between. Followed only in kernels that have such multiplies.
 
 use super::super::block::Team;
 use super::super::exec::Ctx;
@@ -21,8 +21,8 @@ pub(super) struct Registers {
     held: Vec<(u32, Vec<u32>, Vec<u32>)>,
     /// How many of them hold a plane.
     holds: Vec<u16>,
-    /// Written since the last fence for registers.
-    written: Vec<bool>,
+    /// Touched by ordinary instructions since the last fence for registers; all, before the first.
+    touched: Vec<bool>,
 }
 
 impl Registers {
@@ -30,11 +30,11 @@ impl Registers {
         Registers {
             held: vec![],
             holds: vec![0; planes],
-            written: vec![false; planes],
+            touched: vec![true; planes],
         }
     }
     pub(super) fn fence(&mut self) {
-        self.written.fill(false);
+        self.touched.fill(false);
     }
     /// Multiplies up to a number are over.
     pub(super) fn release(&mut self, over: u32) {
@@ -81,10 +81,8 @@ impl Watch {
                 if registers.holds.get(at).is_some_and(|n| *n > 0) {
                     touched.get_or_insert(u.write);
                 }
-                if u.write
-                    && let Some(written) = registers.written.get_mut(at)
-                {
-                    *written = true;
+                if let Some(t) = registers.touched.get_mut(at) {
+                    *t = true;
                 }
             }
         }
@@ -113,9 +111,10 @@ impl Watch {
             return;
         }
         let (sums, a) = planes(ctx.step, x, a_in_registers);
-        let accumulates = ctx.condition(warp, ctx.slot(3)) & 1 == 1;
-        let written = |s: &u32| registers.written[*s as usize];
-        let unfenced = (accumulates && sums.iter().any(written)) || a.iter().any(written);
+        let unfenced = sums
+            .iter()
+            .chain(&a)
+            .any(|s| registers.touched[*s as usize]);
         // Multiplies that follow one another may share sums, if they share them all.
         let torn = registers.held.iter().any(|(_, s, r)| {
             (*s != sums && s.iter().any(|p| sums.contains(p) || a.contains(p)))
@@ -126,7 +125,8 @@ impl Watch {
         }
         registers.held.push((number, sums, a));
         if unfenced {
-            let text = "its registers were written, and no fence for registers comes in between";
+            let text =
+                "its registers were used by others, and no fence for registers comes in between";
             self.complain(team, ctx, warp, Code::Warpgroup, ctx.mask, text.into());
         } else if torn {
             let text = "it takes registers of another multiply that is under way";

@@ -69,7 +69,7 @@ impl Watch {
     }
 
     /// The code of a clash for a warp.
-    pub(super) fn classify(&self, c: &Clash, w: usize, global: bool) -> Code {
+    pub(super) fn classify(&self, c: &Clash, w: usize, global: bool, write: bool) -> Code {
         if c.unfenced {
             return Code::ProxyFence;
         }
@@ -78,7 +78,8 @@ impl Watch {
         }
         match (self.kind(&c.other), c.wrote) {
             (Some(Kind::Warp(o)), _) if o == w => Code::WarpSynchronous,
-            (Some(Kind::Copies(_) | Kind::Object(..)), true) => Code::InFlight,
+            (Some(Kind::Copies(_) | Kind::Object(..)), true) if !write => Code::InFlight,
+            (Some(Kind::Copies(_) | Kind::Object(..)), true) => Code::Overwritten,
             (Some(Kind::Readings(_) | Kind::Multiplies(_) | Kind::Object(..)), false) => {
                 Code::Overwritten
             }
@@ -104,7 +105,7 @@ impl Watch {
             let why = match h.code {
                 Code::ProxyFence => "no fence between the two paths covers the write",
                 Code::InFlight => "nothing waits for the copy before",
-                Code::Overwritten => "nothing waits for the reading before",
+                Code::Overwritten => "nothing waits for that before",
                 Code::WarpSynchronous => "the lanes do not meet in between",
                 _ => "nothing orders the two",
             };

@@ -259,6 +259,7 @@ impl Watch {
     ) {
         let w = self.number(ctx, warp);
         for place in places {
+            self.object_seen(team, ctx, warp, *place, ctx.leader(), false);
             let mut known = std::mem::take(&mut self.sides[w].known);
             if let Some(o) = self.object_now(team, *place) {
                 if acquire {
