@@ -22,24 +22,13 @@ enum Groups {
 }
 
 /// Work of one kind.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(in crate::vm) struct Flight {
     /// The agent that does it; none before there is any.
     pub(super) agent: Option<u16>,
     last: u32,
     closed: [u32; 32],
     pending: VecDeque<Entry>,
-}
-
-impl Default for Flight {
-    fn default() -> Flight {
-        Flight {
-            agent: None,
-            last: 0,
-            closed: [0; 32],
-            pending: VecDeque::new(),
-        }
-    }
 }
 
 impl Flight {

@@ -96,11 +96,7 @@ impl Watch {
             }
             Ask::Atomic(ref a) => self.atomic(team, ctx, warp, a, pc),
             Ask::Fence { wide, init } => self.fence(w, wide, init),
-            Ask::FenceProxy { shared, .. } => {
-                if shared {
-                    self.fence_proxy(w);
-                }
-            }
+            Ask::FenceProxy { shared: true, .. } => self.fence_proxy(w),
             Ask::ClusterArrive { release } => self.cluster_arrive(team, w, release),
             Ask::ClusterWait => self.cluster_wait(w),
             Ask::CopyIssue => self.copies(team, ctx, warp, pc),
