@@ -208,8 +208,50 @@ fn short(i: u32, n: u32) -> u32 {
         + array[2]
 }
 
+/// Returns before the end, under run-time and build-time conditions.
+#[tiki::device]
+fn early(i: u32, n: u32) -> u32 {
+    if i == 3 {
+        return 1000;
+    }
+    let mut sum = i * 2;
+    if i > n {
+        sum += 7;
+        if n > 4 {
+            return sum * 3;
+        } else if n == 2 {
+            return 5;
+        } else {
+            sum += 1;
+            return sum;
+        }
+    }
+    let i = sum + n;
+    if i % 2 == 0 {
+        sum += i;
+    } else {
+        return collatz_step(i);
+    }
+    match n % 3 {
+        0 => return sum,
+        1 => sum + 4,
+        _ => {
+            let i = 9;
+            sum + i
+        }
+    }
+}
+
+#[tiki::device]
+fn collatz_step(i: u32) -> u32 {
+    if i % 2 == 0 {
+        return i / 2;
+    }
+    return 3 * i + 1;
+}
+
 /// Every function above at `(i, n)` of two tensors.
-#[tiki::kernel(threads = 64, grid = [a.dim(0).div_ceil(64)], build((W = 0), (W = 1), (W = 2), (W = 3), (W = 4), (W = 5), (W = 6)))]
+#[tiki::kernel(threads = 64, grid = [a.dim(0).div_ceil(64)], build((W = 0), (W = 1), (W = 2), (W = 3), (W = 4), (W = 5), (W = 6), (W = 7), (W = 8)))]
 fn control<const W: usize>(a: &Global<u32, 1>, b: &Global<u32, 1>, out: &mut Global<u32, 1>) {
     let i = block_idx().x * 64 + thread_idx();
     if i >= a.dim(0) {
@@ -223,7 +265,9 @@ fn control<const W: usize>(a: &Global<u32, 1>, b: &Global<u32, 1>, out: &mut Glo
         3 => closures(x, y),
         4 => unrolled(x, y),
         5 => swaps(x, y),
-        _ => short(x, y),
+        6 => short(x, y),
+        7 => early(x, y),
+        _ => collatz_step(x + y),
     };
     out.set([i], r);
 }
@@ -236,7 +280,7 @@ fn control_flow_is_rustcs() -> Result<(), LaunchError> {
     let n = a.len();
     let (da, db) = (device.tensor_from(&a, [n])?, device.tensor_from(&b, [n])?);
     let s = device.stream();
-    for w in 0..7 {
+    for w in 0..9 {
         let mut out = device.zeros::<u32, 1>([n])?;
         let f: fn(u32, u32) -> u32 = match w {
             0 => {
@@ -263,9 +307,17 @@ fn control_flow_is_rustcs() -> Result<(), LaunchError> {
                 control::<5>::launch(&s, &da, &db, &mut out)?;
                 swaps
             }
-            _ => {
+            6 => {
                 control::<6>::launch(&s, &da, &db, &mut out)?;
                 short
+            }
+            7 => {
+                control::<7>::launch(&s, &da, &db, &mut out)?;
+                early
+            }
+            _ => {
+                control::<8>::launch(&s, &da, &db, &mut out)?;
+                |x, y| collatz_step(x + y)
             }
         };
         let got = out.to_vec()?;

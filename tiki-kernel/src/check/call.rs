@@ -336,7 +336,7 @@ impl<'a> Check<'a> {
     fn returned_or(&mut self, val: Val<'a>) -> Val<'a> {
         if self.flow == Some(Flow::Return) {
             self.flow = None;
-            return self.returned.take().unwrap_or(Val::Unit);
+            return self.returned.take().map_or(Val::Unit, |r| r.0);
         }
         val
     }

@@ -45,15 +45,14 @@ impl<'a> Check<'a> {
             Some(Flow::Dead) => Val::Never,
             Some(other) => {
                 // A build-time way out under a run-time condition.
-                let span = stmts.last().map_or(self.kernel.span, |s| s.span);
-                if matches!(other, Flow::Return) {
+                if let (Flow::Return, Some((_, span))) = (other, &self.returned) {
                     self.error(
                         codes::UNSUPPORTED,
-                        span,
-                        "a device function returns under a run-time condition",
+                        *span,
+                        "a device function returns from within a run-time loop or branch",
                     )
                     .help(
-                        "let the function's last expression be its value: `if .. { a } else { b }`",
+                        "return at the end of a branch of the function itself; out of a loop, assign a `let mut` and `break`",
                     )
                     .push(self);
                 }
@@ -558,7 +557,7 @@ impl<'a> Check<'a> {
     pub(crate) fn return_expr(&mut self, value: Option<&'a Expr>, span: Span) -> Val<'a> {
         if !self.calls.is_empty() {
             let val = value.map_or(Val::Unit, |e| self.eval(e));
-            self.returned = Some(val);
+            self.returned = Some((val, span));
             self.flow = Some(Flow::Return);
             return Val::Never;
         }

@@ -26,6 +26,7 @@ mod global;
 pub mod instances;
 mod join;
 mod layout;
+mod lift_returns;
 mod map;
 mod movement;
 mod names;
@@ -63,6 +64,8 @@ const STEP_LIMIT: u64 = 4_000_000;
 
 /// Evaluates one instance; `None` if it has errors.
 pub fn run(program: &Program, instance: &Instance, title: &str, sink: &mut Sink) -> Option<Kernel> {
+    let lifted = lift_returns::run(program);
+    let program = &*lifted;
     let mut wide = Vec::new();
     loop {
         let mut own = Sink::new();
@@ -108,7 +111,8 @@ pub(crate) struct Check<'a> {
     /// Where a thread may have left the kernel.
     left: Option<Span>,
     /// What a device function gave back by `return`.
-    returned: Option<Val<'a>>,
+    /// What a function or closure has returned, and where.
+    returned: Option<(Val<'a>, Span)>,
     infer: Vec<Infer>,
     facts: sym::Facts,
     dims: HashMap<(usize, usize), facts::Dim>,
