@@ -6,11 +6,12 @@
 //! again the result depends on nothing but the launch.
 
 use super::block::{Team, Turn};
+use super::costs::Cost;
 use super::dispatch::{Checked, Level};
 use super::fault::{Code, Fault};
 use super::ledger::{Ledger, Outcome};
 use super::memory::Table;
-use super::options::Options;
+use super::options::{Async, Options};
 use super::program::{Kernel, Program};
 use super::race::Global;
 use std::collections::VecDeque;
@@ -26,6 +27,8 @@ pub struct Report {
     pub warp_instructions: u64,
     /// Findings that did not stop it.
     pub findings: Vec<Fault>,
+    /// What accesses cost, by line; with all checks on only.
+    pub costs: Vec<Cost>,
 }
 
 /// All that a launch's blocks share.
@@ -169,22 +172,41 @@ pub(super) fn run(env: &Env<'_>) -> Result<Report, Box<Fault>> {
     } else {
         in_parallel(env, teams, threads)
     };
-    let (steps, findings) = ledger.close(env);
+    let (steps, findings, costs) = ledger.close(env);
     Ok(Report {
         blocks: teams * size,
         warp_instructions: steps,
         findings,
+        costs,
     })
 }
 
-/// Teams in the order of their numbers; one that does not finish its turn lets the next one in.
+/// Teams that run at once where a seed says which goes on.
+const MIXED: usize = 8;
+
+/// Teams in the order of their numbers; one that does not finish its turn lets the next one in. With a seed,
+/// a few run at once, and the seed says which goes on.
 fn in_turns(env: &Env<'_>, teams: u64) -> Ledger {
     let mut resident: VecDeque<(u64, Team)> = VecDeque::new();
     let (mut next, mut ledger) = (0, Ledger::default());
     let mut let_in = true;
+    let mut seed = match env.options.completion {
+        Async::Seed(s) => Some(s ^ 0x9e37_79b9_7f4a_7c15),
+        _ => None,
+    };
+    let most = if seed.is_some() { MIXED } else { RESIDENT };
     loop {
+        if let Some(s) = &mut seed {
+            *s ^= *s << 13;
+            *s ^= *s >> 7;
+            *s ^= *s << 17;
+            let_in = s.is_multiple_of(2);
+            if !resident.is_empty() {
+                resident.rotate_left((*s >> 8) as usize % resident.len());
+            }
+        }
         let (n, mut team) =
-            if next < teams && (resident.is_empty() || (let_in && resident.len() < RESIDENT)) {
+            if next < teams && (resident.is_empty() || (let_in && resident.len() < most)) {
                 next += 1;
                 (next - 1, Team::new(env, next - 1))
             } else if let Some(t) = resident.pop_front() {
@@ -193,7 +215,7 @@ fn in_turns(env: &Env<'_>, teams: u64) -> Ledger {
                 return ledger;
             };
         let_in = !let_in;
-        let fatal = match team.run(env, TURNS) {
+        let fatal = match team.run(env, if seed.is_some() { 1 } else { TURNS }) {
             Ok(Turn::Yield) => {
                 resident.push_back((n, team));
                 continue;

@@ -4,6 +4,7 @@
 //! the first, do not depend on the number of host threads.
 
 use super::block::Team;
+use super::costs::{Cost, Costs};
 use super::fault::Fault;
 use super::findings::{Findings, is_error};
 use super::launch::Env;
@@ -17,6 +18,7 @@ pub(super) struct Outcome {
     steps: u64,
     findings: Vec<Fault>,
     global: Global,
+    costs: Costs,
 }
 
 impl Outcome {
@@ -29,7 +31,7 @@ impl Outcome {
         };
         let mut found = Findings::default();
         if let Some(watch) = team.watch.take() {
-            (found, out.global) = watch.into_parts();
+            (found, out.global, out.costs) = watch.into_parts();
         }
         for f in std::mem::take(&mut team.faults)
             .into_iter()
@@ -53,6 +55,7 @@ pub(super) struct Ledger {
     early: BTreeMap<u64, Outcome>,
     between: Between,
     findings: Findings,
+    costs: Costs,
     steps: u64,
     closed: bool,
 }
@@ -71,6 +74,7 @@ impl Ledger {
         if self.closed {
             return;
         }
+        self.costs.add(outcome.costs);
         let races = self.between.lay(env, team as u32, outcome.global);
         for f in outcome.findings.into_iter().chain(races) {
             self.closed |= is_error(&f) && !env.keep_going;
@@ -81,11 +85,12 @@ impl Ledger {
     pub(super) fn is_closed(&self) -> bool {
         self.closed
     }
-    /// Steps and findings of all teams; those of teams that others did not follow come last.
-    pub(super) fn close(mut self, env: &Env<'_>) -> (u64, Vec<Fault>) {
+    /// Steps, findings and costs of all teams; those of teams that others did not follow come last.
+    pub(super) fn close(mut self, env: &Env<'_>) -> (u64, Vec<Fault>, Vec<Cost>) {
         for (team, outcome) in std::mem::take(&mut self.early) {
             self.take(env, team, outcome);
         }
-        (self.steps, self.findings.into_list())
+        let costs = self.costs.list(env);
+        (self.steps, self.findings.into_list(), costs)
     }
 }

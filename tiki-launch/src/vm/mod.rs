@@ -35,6 +35,7 @@ mod atomic;
 mod barrier;
 mod block;
 mod bulk;
+mod costs;
 mod decode;
 mod decode_calls;
 #[allow(unsafe_code)]
@@ -62,6 +63,7 @@ mod shared;
 mod simd;
 mod straight;
 mod strip;
+mod survey;
 mod tensor_map;
 mod transfer;
 mod turn;
@@ -70,6 +72,7 @@ mod warp;
 mod wmma;
 
 pub use arg::Arg;
+pub use costs::Cost;
 pub use dispatch::Level;
 pub use fault::{Code, Fault, Other, Severity, Source};
 pub use findings::{is_error, to_json, to_sarif};
@@ -77,6 +80,7 @@ pub use launch::Report;
 pub use memory::MemoryError;
 pub use options::{Async, Checks, Generation, Options};
 pub use program::{LoadError, Program};
+pub use survey::{Shot, Survey};
 pub use tensor_map::{Swizzle, TensorMap};
 
 use memory::{BufferId, Memory};

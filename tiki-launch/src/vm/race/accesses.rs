@@ -2,60 +2,19 @@
 
 use super::super::access::{Addresses, addresses, parts};
 use super::super::block::Team;
+use super::super::costs;
 use super::super::exec::Ctx;
 use super::super::launch::Env;
-use super::super::memory::split;
 use super::super::warp::Warp;
 use super::blocks::Global;
 use super::cell::{STRONG, Stamp};
+use super::place::{Range, global_place, shared_place};
 use super::report::{Hits, Place};
 use super::{View, Watch};
 use std::sync::PoisonError;
 use tiki_kernel::isa::Space;
 use tiki_kernel::isa::meaning::LANES;
 use tiki_kernel::isa::meaning::ask::{Access, Atomic, Sync};
-use tiki_kernel::isa::meaning::moves::RANK_SHIFT;
-
-/// Bytes of memory that a stamp is put on.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Range {
-    pub(super) at: usize,
-    pub(super) bytes: usize,
-}
-
-impl Range {
-    /// Words, each with the mask of the bytes in it.
-    #[inline(always)]
-    pub(super) fn words(self) -> impl Iterator<Item = (usize, u8)> {
-        let end = self.at + self.bytes;
-        (self.at / 4..end.div_ceil(4)).map(move |w| {
-            let mut mask = 0xfu8;
-            if 4 * w < self.at {
-                mask &= 0xf << (self.at - 4 * w);
-            }
-            if end < 4 * w + 4 {
-                mask &= 0xf >> (4 * w + 4 - end);
-            }
-            (w, mask & 0xf)
-        })
-    }
-}
-
-/// Block and byte of a shared address; nothing if there is no such place, which is reported elsewhere.
-pub(super) fn shared_place(team: &Team, b: usize, x: u64, bytes: u64) -> Option<(usize, usize)> {
-    let rank = (x >> RANK_SHIFT) as usize;
-    let b = if rank == 0 { b } else { rank - 1 };
-    let at = x & ((1 << RANK_SHIFT) - 1);
-    let block = team.blocks.get(b)?;
-    (x >> 32 == 0 && at + bytes <= block.shared.len as u64).then_some((b, at as usize))
-}
-
-/// Buffer and byte of a global address; nothing if it does not lie in one.
-pub(super) fn global_place(env: &Env<'_>, x: u64, bytes: u64) -> Option<(usize, usize)> {
-    let (id, off) = split(x);
-    let buffer = env.table.get(id)?.as_ref()?;
-    (off + bytes <= buffer.bytes.len() as u64).then_some((id, off as usize))
-}
 
 impl Watch {
     /// Puts a stamp on shared bytes.
@@ -198,6 +157,17 @@ impl Watch {
         let mut hits = Hits::default();
         let (list, n) = parts(space, own, ctx.mask, at);
         for p in list.iter().take(n).flatten() {
+            if self.lanes {
+                let kind = match (p.space, write) {
+                    (Space::Shared, false) => Some(costs::Kind::SharedLoad),
+                    (Space::Shared, true) => Some(costs::Kind::SharedStore),
+                    (Space::Global, _) => Some(costs::Kind::Global),
+                    _ => None,
+                };
+                if let Some(kind) = kind {
+                    self.costs.count(pc, kind, &p.at, p.mask, total as u32);
+                }
+            }
             let lanes = (0..LANES).filter(|i| p.mask >> i & 1 == 1);
             match p.space {
                 Space::Shared => {
@@ -269,6 +239,10 @@ impl Watch {
         let at = addresses(warp, &ctx.step.addresses[0], u32::MAX);
         let stamp = self.stamp(w, pc, 0);
         let mut hits = Hits::default();
+        if self.lanes {
+            let lanes = (u64::from(1u8) << (8 * num)).wrapping_sub(1) as u32;
+            self.costs.count(pc, costs::Kind::Matrices, &at, lanes, 16);
+        }
         for (i, x) in at.iter().enumerate().take(8 * num as usize) {
             if let Some(place) = shared_place(team, ctx.b, *x, 16) {
                 let s = Stamp {

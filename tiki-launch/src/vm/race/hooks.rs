@@ -8,7 +8,7 @@ use super::super::group::Descriptor;
 use super::super::launch::Env;
 use super::super::program::{ABSENT, Act, Step};
 use super::super::warp::Warp;
-use super::accesses::shared_place;
+use super::place::shared_place;
 use super::{Known, Watch};
 use tiki_kernel::isa::meaning::Ask;
 use tiki_kernel::isa::meaning::ask::{Access, Multiply};

@@ -25,11 +25,13 @@ mod flight;
 mod group;
 mod hooks;
 mod outgoing;
+mod place;
 mod registers;
 mod report;
 mod sync;
 
 use super::block::Team;
+use super::costs::Costs;
 use super::exec::Ctx;
 use super::findings::Findings;
 use super::launch::Env;
@@ -127,7 +129,9 @@ pub(super) struct Watch {
     groups: HashMap<usize, group::Group>,
     /// What the agents behind the warps are.
     kinds: Vec<Kind>,
+    /// All checks are on: lanes of a warp are told apart, and costs counted.
     lanes: bool,
+    costs: Costs,
     pub(super) found: Findings,
 }
 
@@ -159,13 +163,14 @@ impl Watch {
             groups: HashMap::new(),
             kinds: vec![],
             lanes: env.options.checks == Checks::All,
+            costs: Costs::default(),
             found: Findings::default(),
         }))
     }
 
-    /// What was found, and the record of global memory.
-    pub(super) fn into_parts(self) -> (Findings, Global) {
-        (self.found, self.global)
+    /// What was found, the record of global memory, and costs.
+    pub(super) fn into_parts(self) -> (Findings, Global, Costs) {
+        (self.found, self.global, self.costs)
     }
 
     fn number(&self, ctx: &Ctx<'_, '_>, warp: &Warp) -> usize {

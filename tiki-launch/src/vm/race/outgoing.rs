@@ -4,8 +4,8 @@
 use super::super::block::Team;
 use super::super::exec::Ctx;
 use super::super::warp::Warp;
-use super::accesses::shared_place;
 use super::cell::{ASYNC, STRONG, Stamp};
+use super::place::shared_place;
 use super::report::Hits;
 use super::{Kind, Watch};
 
