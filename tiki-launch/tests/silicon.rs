@@ -87,6 +87,57 @@ fn the_machine_runs_every_form() {
     }
 }
 
+/// The same bits on every CPU level, form by form; a host without the better level has nothing to compare.
+#[test]
+fn both_levels_give_the_same_bits() {
+    use tiki_launch::vm::{Arg, Level, Options, Vm};
+    const FEW: usize = 512;
+    let words = inputs::inputs(3, OPERANDS, FEW);
+    let vm = Vm::new();
+    let put = |bytes: &[u8], name: &str| {
+        let at = vm.alloc(bytes.len() as u64, name).unwrap();
+        vm.write(at, bytes).unwrap();
+        at
+    };
+    let x = put(bytemuck::cast_slice(&words), "inputs");
+    let mut compared = 0;
+    for (row, ops) in &forms() {
+        for part in ops.chunks(AT_ONCE) {
+            let text = kernel::module(part, FEW as u32, target()).to_string();
+            let program = vm.load(&text).unwrap_or_else(|e| panic!("{row}: {e}"));
+            let n = part.len() * kernel::RESULTS * FEW;
+            let [base, best] = [Level::Base, Level::detect()].map(|level| {
+                let mut out = vec![0u64; n];
+                let y = put(bytemuck::cast_slice(&out), "outputs");
+                let options = Options {
+                    level: Some(level),
+                    ..Options::default()
+                };
+                let args = [Arg::Address(x), Arg::Address(y)];
+                let grid = [FEW as u32 / 128, 1, 1];
+                vm.launch(&program, "forms", grid, [128, 1, 1], 0, &args, &options)
+                    .unwrap_or_else(|e| panic!("{row}: {e}"));
+                vm.read(y, bytemuck::cast_slice_mut(&mut out)).unwrap();
+                vm.free(y);
+                out
+            });
+            for (i, (a, b)) in base.iter().zip(&best).enumerate() {
+                let op = &part[i / (kernel::RESULTS * FEW)];
+                assert_eq!(
+                    a,
+                    b,
+                    "{op}: lane {} result {}",
+                    i % FEW,
+                    i / FEW % kernel::RESULTS
+                );
+            }
+            compared += part.len();
+            vm.unload(program);
+        }
+    }
+    assert!(compared > 1000, "{compared} forms");
+}
+
 #[test]
 #[cfg(feature = "gpu")]
 fn the_machine_agrees_with_a_gpu() {

@@ -15,8 +15,13 @@ use tiki_kernel::isa::meaning::ask::Multiply;
 use tiki_kernel::isa::meaning::tensor::model;
 
 impl Team {
-    /// Bytes of row `r` of matrix `m` of a matrix load or store.
-    fn matrix_rows(&self, ctx: &Ctx<'_, '_>, warp: &Warp, num: u32) -> Result<Vec<(usize, usize)>> {
+    /// Block and byte of each row of the matrices of a matrix load or store.
+    fn matrix_rows(
+        &self,
+        ctx: &Ctx<'_, '_>,
+        warp: &Warp,
+        num: u32,
+    ) -> Result<[(usize, usize); LANES]> {
         let at = addresses(warp, &ctx.step.addresses[0], u32::MAX);
         let lanes = if num == 4 {
             u32::MAX
@@ -28,9 +33,11 @@ impl Team {
             .enumerate()
             .for_each(|(i, x)| *x = if lanes >> i & 1 == 1 { *x } else { at[0] });
         self.aligned(ctx, warp, &used, lanes, 16)?;
-        (0..8 * num as usize)
-            .map(|i| self.shared_at(ctx, warp, at[i], 16, i))
-            .collect()
+        let mut rows = [(0, 0); LANES];
+        for (i, row) in rows.iter_mut().enumerate().take(8 * num as usize) {
+            *row = self.shared_at(ctx, warp, at[i], 16, i)?;
+        }
+        Ok(rows)
     }
 
     pub(super) fn matrix_load(
@@ -41,7 +48,7 @@ impl Team {
         trans: bool,
     ) -> Result<()> {
         let rows = self.matrix_rows(ctx, warp, num)?;
-        for (i, (b, at)) in rows.iter().enumerate() {
+        for (i, (b, at)) in rows.iter().enumerate().take(8 * num as usize) {
             if !self.blocks[*b].shared.known(*at, 16) {
                 return Err(ctx.fault(
                     self,
@@ -59,17 +66,16 @@ impl Team {
             let slot = ctx.step.args.list[ctx.step.args.s[0] as usize + m] as usize;
             for lane in 0..LANES {
                 let (g, t) = (lane / 4, lane % 4);
-                let mut word = 0;
-                for h in 0..2 {
-                    let (row, col) = if trans {
-                        (2 * t + h, g)
-                    } else {
-                        (g, 2 * t + h)
-                    };
+                let half = |row: usize| {
                     let (b, at) = rows[8 * m + row];
-                    word |= (self.blocks[b].shared.load(at + 2 * col, 2) as u32) << (16 * h);
-                }
-                warp.file.words[slot].0[lane] = word;
+                    self.blocks[b].shared.load(at + 2 * g, 2) as u32
+                };
+                warp.file.words[slot].0[lane] = if trans {
+                    half(2 * t) | half(2 * t + 1) << 16
+                } else {
+                    let (b, at) = rows[8 * m + g];
+                    self.blocks[b].shared.words[at / 4 + t]
+                };
             }
         }
         Ok(())
@@ -147,19 +153,15 @@ pub(super) fn element(t: Ty, word: u32, e: usize) -> u32 {
     }
 }
 
-/// Planes of an operand.
-fn planes<'a>(ctx: &Ctx<'a, '_>, at: usize, count: usize) -> Vec<usize> {
-    let pat = &ctx.step.args;
-    let s = pat.s[at] as usize;
-    (0..count)
-        .map(|k| {
-            if pat.list.is_empty() {
-                s
-            } else {
-                pat.list[s + k] as usize
-            }
-        })
-        .collect()
+/// Planes of an operand in braces, or the first plane of one without.
+fn plane(ctx: &Ctx<'_, '_>, at: usize, k: usize) -> usize {
+    let args = &ctx.step.args;
+    let s = args.s[at] as usize;
+    if args.list.is_empty() {
+        s
+    } else {
+        args.list[s + k] as usize
+    }
 }
 
 /// `mma.sync`.
@@ -204,8 +206,11 @@ fn multiply_f64(ctx: &Ctx<'_, '_>, warp: &mut Warp) {
                 | u64::from(warp.file.words[slot + 1].0[lane]) << 32,
         )
     };
-    let (a, b) = (planes(ctx, 1, 1)[0], planes(ctx, 2, 1)[0]);
-    let (d, c) = (planes(ctx, 0, 2), planes(ctx, 3, 2));
+    let (a, b) = (plane(ctx, 1, 0), plane(ctx, 2, 0));
+    let (d, c) = (
+        [0, 1].map(|k| plane(ctx, 0, k)),
+        [0, 1].map(|k| plane(ctx, 3, k)),
+    );
     let mut out = [[0f64; LANES]; 2];
     for lane in 0..LANES {
         let (g, t) = (lane / 4, lane % 4);

@@ -9,7 +9,9 @@ use super::matrix::{element, per_word, place_a, place_b, place_c};
 use super::strip::{HIGH, Strip};
 use tiki_kernel::isa::Ty;
 use tiki_kernel::isa::meaning::ask::Multiply;
-use tiki_kernel::isa::meaning::tensor::{Model, Num, dot_f16, dot_f32, take_apart};
+use tiki_kernel::isa::meaning::tensor::{
+    Model, Num, dot_f16, dot_f32, joined_f16, joined_f32, take_apart,
+};
 use tiki_kernel::isa::meaning::{LANES, Plane};
 
 mod take;
@@ -77,7 +79,7 @@ impl Products {
         let tops = (self.take_a(job, words), self.take_b(job, words, blocks));
         let fits = matches!(tops, (Some(a), Some(b)) if a + b <= HIGH);
         let half = x.sums == Ty::F16;
-        let group = job.model.terms.min(depth);
+        let (model, group) = (job.model, job.model.group(depth));
         let per = if half { 2 } else { 4 };
         let mut out = [[0; LANES]; 4];
         for block in 0..blocks {
@@ -95,6 +97,10 @@ impl Products {
                     }
                 }
                 let (rows, column) = (i / 2 % 2, 2 * block + i % 2);
+                let before = out[i];
+                if model.apart {
+                    out[i] = [0; LANES];
+                }
                 for at in (0..depth).step_by(group) {
                     let b = column * depth + at..column * depth + at + group;
                     let left = if fits {
@@ -104,7 +110,7 @@ impl Products {
                             b_value: &self.b_value[b.clone()],
                             b_exp: &self.b_exp[b],
                             rows,
-                            fraction: job.model.fraction as i32,
+                            fraction: model.fraction as i32,
                             half,
                         };
                         strip(&s, &mut out[i])
@@ -113,6 +119,15 @@ impl Products {
                     };
                     if left != 0 {
                         self.by_model(job, words, (block, i, at), left, &mut out[i]);
+                    }
+                }
+                if model.apart {
+                    for (o, c) in out[i].iter_mut().zip(before) {
+                        *o = if half {
+                            joined_f16(c as u16, *o as u16).into()
+                        } else {
+                            joined_f32(c, *o)
+                        };
                     }
                 }
             }
@@ -141,21 +156,31 @@ impl Products {
         out: &mut [u32; LANES],
     ) {
         let x = &job.shape;
-        let n = job.model.terms.min(x.k as usize);
+        let depth = x.k as usize;
+        let n = job.model.group(depth);
+        let model = Model {
+            terms: n,
+            apart: false,
+            ..job.model
+        };
         for lane in (0..LANES).filter(|l| lanes >> l & 1 == 1) {
             let (row, col) = place_c(lane, i);
             let (mut p, mut q) = ([Num::default(); TERMS], [Num::default(); TERMS]);
             for k in 0..n {
-                p[k] = take_apart(x.a, self.bits_of_a(job, words, row, at + k));
+                let term = job.model.term(at + k, depth);
+                p[k] = take_apart(x.a, self.bits_of_a(job, words, row, term));
                 if job.negate {
                     p[k].sig = -p[k].sig;
                 }
-                q[k] = take_apart(x.b, self.bits_of_b(job, words, 8 * block + col, at + k));
+                q[k] = take_apart(x.b, self.bits_of_b(job, words, 8 * block + col, term));
+                if job.model.apart {
+                    (p[k], q[k]) = (p[k].widened(), q[k].widened());
+                }
             }
             out[lane] = if x.sums == Ty::F16 {
-                dot_f16(job.model, &p[..n], &q[..n], out[lane] as u16).into()
+                dot_f16(model, &p[..n], &q[..n], out[lane] as u16).into()
             } else {
-                dot_f32(job.model, &p[..n], &q[..n], out[lane])
+                dot_f32(model, &p[..n], &q[..n], out[lane])
             };
         }
     }

@@ -16,7 +16,7 @@
 //!   24 bits toward zero, and the conversion to f32 is exact, since `2^(top - F)` is a normal f32.
 //! - For f16 sums the cut value gets a last bit that says whether something was cut off (rounding to odd);
 //!   24 bits are more than two above f16's 11, so one rounding to nearest even from there is the rounding of
-//!   the exact value.
+//!   the exact value. What rounds to zero is positive.
 //!
 //! Lanes for which that does not hold ([`LOW`], [`HIGH`], accumulators that are not finite) are left alone
 //! and reported; the model itself computes them.
@@ -74,7 +74,10 @@ pub(super) fn plain(s: &Strip<'_>, c: &mut [u32; 32]) -> u32 {
         let kept = exact.to_bits() & !CUT;
         c[lane] = if s.half {
             let sticky = u64::from(exact.to_bits() & CUT != 0) << 29;
-            u32::from(half::f16::from_f32(f64::from_bits(kept | sticky) as f32).to_bits())
+            match half::f16::from_f32(f64::from_bits(kept | sticky) as f32).to_bits() {
+                0x8000 => 0,
+                bits => bits.into(),
+            }
         } else {
             (f64::from_bits(kept) as f32).to_bits() & narrow(s.fraction)
         };
@@ -217,7 +220,9 @@ pub(super) fn fast(s: &Strip<'_>, c: &mut [u32; 32]) -> u32 {
         );
         let both = _mm256_set_m128(high, low);
         let out: [u32; 8] = if s.half {
-            cast(_mm256_cvtepu16_epi32(_mm256_cvtps_ph::<0>(both)))
+            let rounded = _mm256_cvtepu16_epi32(_mm256_cvtps_ph::<0>(both));
+            let negative_zero = _mm256_cmpeq_epi32(rounded, set(0x8000));
+            cast(_mm256_andnot_si256(negative_zero, rounded))
         } else {
             let mask = set(narrow(s.fraction) as i32);
             cast(_mm256_and_si256(_mm256_castps_si256(both), mask))

@@ -4,7 +4,10 @@
 //! accumulator are shifted to the largest exponent among them and cut toward zero to a number of fraction
 //! bits; the cut terms are summed exactly and the sum is normalised once: cut to f32, or rounded to
 //! nearest even f16. The result does not depend on the order inside a group, and does on the order of
-//! groups. Subnormal inputs keep their fixed exponent.
+//! groups. Subnormal inputs keep their fixed exponent. A cut sum beyond f32's range is infinite, not the largest
+//! number, and a sum that is cut or rounded to zero is positive.
+//!
+//! Hopper has no products of a warp for 8-bit floats: they are widened to f16 ([`Model::apart`]).
 
 use super::exact::{Exact, F16, Mode, from_f16, power};
 use crate::isa::Ty;
@@ -26,6 +29,10 @@ pub struct Model {
     pub fraction: u32,
     /// Terms.
     pub terms: usize,
+    /// The sum of the products begins at zero and is added to the accumulator at the end, rounded to
+    /// nearest. It is of two groups: the first two of every four terms, then the other two. Inputs are
+    /// those of f16: what is subnormal in a narrower range need not be there ([`Num::widened`]).
+    pub apart: bool,
 }
 
 /// The model of a type of input.
@@ -40,7 +47,67 @@ pub fn model(g: Generation, t: Ty, warpgroup: bool) -> Model {
         (Generation::Hopper, Ty::E4M3 | Ty::E5M2) => (25, 16),
         (Generation::Hopper, _) => (25, 16),
     };
-    Model { fraction, terms }
+    let apart = (g, warpgroup) == (Generation::Hopper, false) && matches!(t, Ty::E4M3 | Ty::E5M2);
+    Model {
+        fraction,
+        terms,
+        apart,
+    }
+}
+
+impl Model {
+    /// Terms of a group of a sum of this many.
+    #[must_use]
+    pub fn group(&self, depth: usize) -> usize {
+        if self.apart {
+            depth / 2
+        } else {
+            self.terms.min(depth)
+        }
+    }
+    /// Where a term stands in the order of groups.
+    #[must_use]
+    #[inline(always)]
+    pub fn place(&self, k: usize, depth: usize) -> usize {
+        if self.apart {
+            k % 4 / 2 * (depth / 2) + k / 4 * 2 + k % 2
+        } else {
+            k
+        }
+    }
+    /// The term that stands there.
+    #[must_use]
+    pub fn term(&self, place: usize, depth: usize) -> usize {
+        let half = depth / 2;
+        if self.apart {
+            place % half / 2 * 4 + place / half * 2 + place % 2
+        } else {
+            place
+        }
+    }
+}
+
+/// An accumulator plus a sum that was formed apart: f32 bits.
+#[must_use]
+#[inline(always)]
+pub fn joined_f32(c: u32, sum: u32) -> u32 {
+    let r = (f32::from_bits(c) + f32::from_bits(sum)).to_bits();
+    if r & 0x7fff_ffff > 0x7f80_0000 {
+        0x7fff_ffff
+    } else {
+        r
+    }
+}
+/// The same of f16 bits.
+#[must_use]
+#[inline(always)]
+pub fn joined_f16(c: u16, sum: u16) -> u16 {
+    let r = from_f16(c) + from_f16(sum);
+    if r.is_nan() {
+        0x7fff
+    } else {
+        F16.round(Exact::of(f64::from(r)), Mode::Even) as u16
+    }
 }
 
 /// An input, taken apart: `sig * 2^(exp - 10)`, the significand of a normal number in 1024..2048.
@@ -55,6 +122,18 @@ pub struct Num {
 }
 
 const NOTHING: i32 = -100_000;
+
+impl Num {
+    /// As an f16 has it, whose exponents begin at -14.
+    #[must_use]
+    pub fn widened(mut self) -> Num {
+        while self.sig != 0 && self.sig.abs() < 1 << 10 && self.exp > -14 {
+            self.sig *= 2;
+            self.exp -= 1;
+        }
+        self
+    }
+}
 
 /// Takes an input apart.
 #[must_use]
@@ -99,9 +178,26 @@ pub fn take_apart(t: Ty, bits: u32) -> Num {
     }
 }
 
+/// Terms of a sum that is formed apart, in the order of its groups.
+fn in_order(model: Model, v: &[Num]) -> Vec<Num> {
+    (0..v.len())
+        .map(|p| v[model.term(p, v.len())].widened())
+        .collect()
+}
+
 /// `c` plus the products of `a` and `b`, group by group; f32 bits in and out.
 #[must_use]
 pub fn dot_f32(model: Model, a: &[Num], b: &[Num], c: u32) -> u32 {
+    if model.apart {
+        let terms = model.group(a.len());
+        let plain = Model {
+            apart: false,
+            terms,
+            ..model
+        };
+        let sum = dot_f32(plain, &in_order(model, a), &in_order(model, b), 0);
+        return joined_f32(c, sum);
+    }
     let mut acc = c;
     for (x, y) in a.chunks(model.terms).zip(b.chunks(model.terms)) {
         acc = match special(x, y, f32::from_bits(acc)) {
@@ -124,6 +220,16 @@ pub fn dot_f32(model: Model, a: &[Num], b: &[Num], c: u32) -> u32 {
 /// The same with f16 sums.
 #[must_use]
 pub fn dot_f16(model: Model, a: &[Num], b: &[Num], c: u16) -> u16 {
+    if model.apart {
+        let terms = model.group(a.len());
+        let plain = Model {
+            apart: false,
+            terms,
+            ..model
+        };
+        let sum = dot_f16(plain, &in_order(model, a), &in_order(model, b), 0);
+        return joined_f16(c, sum);
+    }
     let mut acc = c;
     for (x, y) in a.chunks(model.terms).zip(b.chunks(model.terms)) {
         acc = match special(x, y, from_f16(acc)) {
@@ -135,7 +241,10 @@ pub fn dot_f16(model: Model, a: &[Num], b: &[Num], c: u16) -> u16 {
             None => {
                 let (sum, unit) = sum(model, x, y, f64::from(from_f16(acc)), 10);
                 let v = sum as f64 * power(unit);
-                F16.round(Exact::of(v), Mode::Even) as u16
+                match F16.round(Exact::of(v), Mode::Even) as u16 {
+                    0x8000 => 0,
+                    bits => bits,
+                }
             }
         };
     }
@@ -222,5 +331,12 @@ fn cut_f32(sum: i64, unit: i32) -> u32 {
     if sum == 0 {
         return 0;
     }
-    super::exact::F32.round(Exact::of(sum as f64 * power(unit)), Mode::Zero) as u32
+    let v = sum as f64 * power(unit);
+    if v.abs() >= power(128) {
+        return if v < 0.0 { 0xff80_0000 } else { 0x7f80_0000 };
+    }
+    match super::exact::F32.round(Exact::of(v), Mode::Zero) as u32 {
+        0x8000_0000 => 0,
+        bits => bits,
+    }
 }

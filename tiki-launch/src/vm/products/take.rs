@@ -18,9 +18,11 @@ struct Form {
     bias: i32,
     /// From here on, magnitudes are infinite or NaN.
     limit: u32,
+    /// Exponents are those that an f16 has.
+    widened: bool,
 }
 
-fn form(t: Ty) -> Form {
+fn form(t: Ty, widened: bool) -> Form {
     let power = |e: u32| f32::from_bits((127 + e) << 23);
     let (bits, keep, down, adjust, bias, limit) = match t {
         Ty::F16 => (16, 0xffff_0000, 3, power(112), 15, 31 << 23),
@@ -36,6 +38,7 @@ fn form(t: Ty) -> Form {
         adjust,
         bias,
         limit,
+        widened,
     }
 }
 
@@ -47,7 +50,11 @@ impl Form {
         let w = (y & 0x7fff_ffff) >> self.down;
         *most = (*most).max(w);
         let value = (f32::from_bits(w) * self.adjust).to_bits() | ((y ^ flip) & 0x8000_0000);
-        let exp = ((w >> 23) as i32).max(1) - self.bias;
+        let exp = if self.widened {
+            ((value >> 23 & 255) as i32 - 127).max(-14)
+        } else {
+            ((w >> 23) as i32).max(1) - self.bias
+        };
         (f32::from_bits(value), if w == 0 { NOTHING } else { exp })
     }
     /// The largest exponent, if all is finite.
@@ -61,7 +68,7 @@ impl Products {
     #[inline(always)]
     pub(super) fn take_a(&mut self, job: &Job<'_>, words: &[Plane]) -> Option<i32> {
         let (t, depth) = (job.shape.a, job.shape.k as usize);
-        let (f, per) = (form(t), per_word(t));
+        let (f, per) = (form(t, job.model.apart), per_word(t));
         let flip = if job.negate { 0x8000_0000 } else { 0 };
         let mut most = 0;
         self.a_value.resize(8 * depth, [0.0; 8]);
@@ -77,7 +84,7 @@ impl Products {
                                 f.take(plane[i], f.bits * e as u32, flip, &mut most);
                         }
                         for t in 0..4 {
-                            let k = per * t + e + 4 * per * (r / 2);
+                            let k = job.model.place(per * t + e + 4 * per * (r / 2), depth);
                             for q in 0..4 {
                                 let (at, low, high) =
                                     (8 * k + 4 * (r % 2) + q, 8 * q + t, 8 * q + 4 + t);
@@ -107,7 +114,7 @@ impl Products {
     #[inline(always)]
     pub(super) fn take_b(&mut self, job: &Job<'_>, words: &[Plane], blocks: usize) -> Option<i32> {
         let (t, depth) = (job.shape.b, job.shape.k as usize);
-        let (f, per) = (form(t), per_word(t));
+        let (f, per) = (form(t, job.model.apart), per_word(t));
         let mut most = 0;
         match job.b {
             From::Planes(planes) => {
@@ -122,7 +129,7 @@ impl Products {
                             (value[i], exp[i]) = f.take(plane[i], f.bits * e as u32, 0, &mut most);
                         }
                         for t in 0..4 {
-                            let k = per * t + e + 4 * per * r;
+                            let k = job.model.place(per * t + e + 4 * per * r, depth);
                             for odd in 0..2 {
                                 let at = |c: usize| 4 * (2 * c + odd) + t;
                                 self.b_value[odd * depth + k] =
