@@ -11,7 +11,7 @@ use super::{Check, Push};
 use crate::ast::{Block, Expr, ExprKind, Span, Stmt as AstStmt};
 use crate::diag::codes;
 use crate::dtype::DType;
-use crate::ir::{Op, Stmt, StmtKind, TensorType, Type, Uniform};
+use crate::ir::{Op, Stmt, StmtKind, TensorType, Type, Uniform, Var};
 
 /// Whether statements only compute: running them for threads that need not changes nothing.
 pub(crate) fn pure(stmts: &[Stmt]) -> bool {
@@ -27,6 +27,7 @@ pub(crate) fn pure(stmts: &[Stmt]) -> bool {
                 | Op::Match(_)
                 | Op::Redux(..)
                 | Op::Reduce(_)
+                | Op::Scan(_)
                 | Op::Map(_)
         ),
         _ => false,
@@ -117,6 +118,10 @@ impl<'a> Check<'a> {
                     dist: dist.clone(),
                 });
                 let value = self.emit_typed(Op::Get(var), ty, Uniform::Thread, span);
+                let bounds = bounds
+                    .into_iter()
+                    .map(|b| Some(self.emit(Op::Get(b?), DType::U32, Uniform::Block, span)))
+                    .collect();
                 Val::Register(Reg {
                     value,
                     dtype,
@@ -274,7 +279,10 @@ impl<'a> Check<'a> {
                 Val::Cell(
                     var,
                     Cell::Tensor {
-                        dtype, shape, dist, ..
+                        dtype,
+                        shape,
+                        dist,
+                        bounds,
                     },
                 ),
                 Val::Register(r),
@@ -291,6 +299,24 @@ impl<'a> Check<'a> {
                     return;
                 }
                 self.push(StmtKind::Set(*var, r.value), span);
+                for (axis, bound) in bounds.iter().enumerate() {
+                    match (bound, r.bounds[axis]) {
+                        (Some(bound), Some(v)) => self.push(StmtKind::Set(*bound, v), span),
+                        (Some(bound), None) => {
+                            let all = self.index_const(shape[axis], span).value;
+                            self.push(StmtKind::Set(*bound, all), span);
+                        }
+                        (None, Some(_)) => {
+                            // Nothing was missing of what it held first: once more, with a bound.
+                            let info = &self.kernel.vars[var.0 as usize];
+                            let key = (info.name.clone(), info.span, axis as u8);
+                            if !self.partial.contains(&key) {
+                                self.partial.push(key);
+                            }
+                        }
+                        (None, None) => {}
+                    }
+                }
             }
             (Val::Tuple(olds) | Val::Array(olds), Val::Tuple(news) | Val::Array(news))
                 if olds.len() == news.len() =>
@@ -385,15 +411,23 @@ impl<'a> Check<'a> {
                 };
                 let var = self.var(Type::Tensor(ty), name, span);
                 self.push(StmtKind::Set(var, r.value), span);
-                Val::Cell(
-                    var,
-                    Cell::Tensor {
-                        dtype: r.dtype,
-                        shape: r.shape,
-                        dist: r.dist,
-                        bounds: r.bounds,
-                    },
-                )
+                let partial = |a: usize| r.bounds[a].is_some();
+                let bounds = self.bound_vars(partial, &r.shape, name, span);
+                let cell = Cell::Tensor {
+                    dtype: r.dtype,
+                    shape: r.shape.clone(),
+                    dist: r.dist.clone(),
+                    bounds: bounds.clone(),
+                };
+                for (axis, bound) in bounds.into_iter().enumerate() {
+                    if let Some(bound) = bound {
+                        let all = r.bounds[axis];
+                        let all =
+                            all.unwrap_or_else(|| self.index_const(r.shape[axis], span).value);
+                        self.push(StmtKind::Set(bound, all), span);
+                    }
+                }
+                Val::Cell(var, cell)
             }
             Val::Tuple(parts) => Val::Tuple(
                 parts
@@ -409,6 +443,26 @@ impl<'a> Check<'a> {
             ),
             val => val,
         }
+    }
+}
+
+impl Check<'_> {
+    /// Variables for the bounds of a tensor's variable, along the axes of which something may be missing: now, or of
+    /// what is assigned later.
+    pub(super) fn bound_vars(
+        &mut self,
+        partial: impl Fn(usize) -> bool,
+        shape: &[u32],
+        name: &str,
+        span: Span,
+    ) -> Vec<Option<Var>> {
+        (0..shape.len())
+            .map(|a| {
+                let later = (name.to_string(), span, a as u8);
+                (partial(a) || self.partial.contains(&later))
+                    .then(|| self.var(Type::Scalar(DType::U32), name, span))
+            })
+            .collect()
     }
 }
 

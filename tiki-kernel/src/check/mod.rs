@@ -66,18 +66,25 @@ const STEP_LIMIT: u64 = 4_000_000;
 pub fn run(program: &Program, instance: &Instance, title: &str, sink: &mut Sink) -> Option<Kernel> {
     let lifted = lift_returns::run(program);
     let program = &*lifted;
-    let mut wide = Vec::new();
+    let (mut wide, mut partial) = (Vec::new(), Vec::new());
     loop {
         let mut own = Sink::new();
         let mut check = Check::new(program, &mut own, title);
-        let known = wide.len();
+        let known = (wide.len(), partial.len());
         check.wide = wide;
+        check.partial = partial;
         check.instance(instance);
         wide = std::mem::take(&mut check.wide);
+        partial = std::mem::take(&mut check.partial);
         let kernel = check.finish();
         let ok = !own.has_errors();
         let diags = own.take();
-        if wide.len() > known {
+        if partial.len() > known.1 {
+            // Bounds are variables too, so that the others have other numbers now.
+            wide.clear();
+            continue;
+        }
+        if wide.len() > known.0 {
             // A variable taken for 32 bits needs 64: once more, with that known.
             continue;
         }
@@ -138,6 +145,8 @@ pub(crate) struct Check<'a> {
     serials: u64,
     /// `usize` variables that turned out to need 64 bits, by number.
     wide: Vec<u32>,
+    /// Axes of tensor variables (name, where) of which something may be missing only after an assignment.
+    partial: Vec<(String, Span, u8)>,
 }
 
 /// A number type to be found, and what waits for it.
@@ -220,6 +229,7 @@ impl<'a> Check<'a> {
             block_serial: 0,
             serials: 0,
             wide: Vec::new(),
+            partial: Vec::new(),
             strides: HashMap::new(),
         }
     }

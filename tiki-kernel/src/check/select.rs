@@ -131,11 +131,8 @@ impl<'a> Check<'a> {
                     dist: x.dist.clone(),
                 };
                 let var = self.var(Type::Tensor(ty), "branch", span);
-                let bounds = if x.bounds == y.bounds {
-                    x.bounds.clone()
-                } else {
-                    vec![None; x.shape.len()]
-                };
+                let partial = |a: usize| x.bounds[a].is_some() || y.bounds[a].is_some();
+                let bounds = self.bound_vars(partial, &x.shape, "branch", span);
                 Some(Val::Cell(
                     var,
                     Cell::Tensor {

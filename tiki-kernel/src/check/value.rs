@@ -226,7 +226,8 @@ pub(crate) enum Cell {
         dtype: DType,
         shape: Vec<u32>,
         dist: Dist,
-        bounds: Vec<Option<Value>>,
+        /// Variables with how many elements are not missing, where some may be.
+        bounds: Vec<Option<Var>>,
     },
 }
 
