@@ -77,13 +77,6 @@ pub enum ParamKind {
 /// A value the launcher passes on its own account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hidden {
-    /// Address of a workspace of this many bytes, zeroed before the launch if asked.
-    Workspace {
-        /// Bytes.
-        bytes: u64,
-        /// Zeroed before every launch.
-        zeroed: bool,
-    },
     /// A tensor map for the accelerator: 128 bytes, aligned to 64, passed by value.
     TensorMap {
         /// Index into [`Artifact::params`]: a tensor.

@@ -30,6 +30,11 @@ impl Args {
     pub fn push(&mut self, word: u64, width: u8) -> bool {
         self.words.try_push(word).is_ok() && self.widths.try_push(width).is_ok()
     }
+    /// Gives another value to an argument.
+    #[inline]
+    pub fn set(&mut self, argument: usize, word: u64) {
+        self.words[argument] = word;
+    }
     /// Appends a tensor map; false if there is no room.
     #[inline]
     pub fn push_map(&mut self, map: Map) -> bool {

@@ -12,6 +12,7 @@
 //! All checks happen on the host before anything runs. A warm launch allocates nothing.
 
 mod check;
+mod lend;
 
 use arrayvec::ArrayVec;
 use tiki_kernel::artifact::{Artifact, Hidden, ParamKind};
@@ -28,6 +29,9 @@ use crate::tensor_map::{AXES, MapOf, Maps};
 /// Tensors a kernel can take.
 const TENSORS: usize = 32;
 
+/// Workspaces a kernel can take.
+const WORKSPACES: usize = 4;
+
 /// A launch under construction.
 #[derive(Debug)]
 pub struct Call<'a> {
@@ -39,6 +43,8 @@ pub struct Call<'a> {
     next: usize,
     args: Args,
     operands: ArrayVec<(Operand<'a>, u8, bool), TENSORS>,
+    /// Arguments that the launcher lends: the place of their address among the words, and their bytes.
+    lent: ArrayVec<(u8, u64), WORKSPACES>,
     grid: [u64; 3],
 }
 
@@ -75,6 +81,7 @@ impl<'a> Call<'a> {
             next: 0,
             args: Args::default(),
             operands: ArrayVec::new(),
+            lent: ArrayVec::new(),
             grid: [1; 3],
         })
     }
@@ -183,32 +190,29 @@ impl<'a> Call<'a> {
             }
         };
         let own = self.args.words().len();
-        if !self.plan.hidden().is_empty() {
-            if lock.order.capturing(stream) {
-                drop(lock);
-                self.hidden_for_graph()?;
-                lock = device.lock();
-            } else {
-                let state = &mut *lock;
-                for hidden in self.plan.hidden() {
-                    match *hidden {
-                        Hidden::Workspace { bytes, zeroed } => {
-                            let address =
-                                state
-                                    .workspaces
-                                    .lend(machine, &mut state.order, stream, bytes)?;
-                            if zeroed {
-                                machine.zero(address, bytes, state.order.raw(stream))?;
-                            }
-                            self.push(address, 8)?;
-                        }
-                        Hidden::TensorMap {
-                            param,
-                            tile,
-                            swizzle,
-                        } => self.push_map(&mut state.maps, param, tile, swizzle)?,
-                    }
+        if !self.plan.hidden().is_empty() || !self.lent.is_empty() {
+            let bytes = self.lent_bytes();
+            if bytes > 0 {
+                if lock.order.capturing(stream) {
+                    drop(lock);
+                    let buffer = crate::workspace::for_graph(device, bytes)?;
+                    lock = device.lock();
+                    lock.order.capture(stream, &buffer, true);
+                    self.lend(machine, &mut lock.order, buffer.address())?;
+                } else {
+                    let state = &mut *lock;
+                    let order = &mut state.order;
+                    let address = state.workspaces.lend(machine, order, stream, bytes)?;
+                    self.lend(machine, order, address)?;
                 }
+            }
+            for hidden in self.plan.hidden() {
+                let Hidden::TensorMap {
+                    param,
+                    tile,
+                    swizzle,
+                } = *hidden;
+                self.push_map(&mut lock.maps, param, tile, swizzle)?;
             }
         }
         let order = &mut lock.order;
@@ -268,38 +272,6 @@ impl<'a> Call<'a> {
         } else {
             Err(self.wrong_count(self.given))
         }
-    }
-
-    /// Hidden arguments of a launch under capture: memory of the graph's own.
-    #[cold]
-    fn hidden_for_graph(&mut self) -> Result<(), LaunchError> {
-        let device = self.stream.device();
-        for hidden in self.plan.hidden() {
-            let (bytes, zeroed) = match *hidden {
-                Hidden::Workspace { bytes, zeroed } => (bytes, zeroed),
-                Hidden::TensorMap {
-                    param,
-                    tile,
-                    swizzle,
-                } => {
-                    self.push_map(&mut device.lock().maps, param, tile, swizzle)?;
-                    continue;
-                }
-            };
-            let buffer = crate::workspace::for_graph(device, bytes)?;
-            let mut state = device.lock();
-            if zeroed {
-                device.machine().zero(
-                    buffer.address(),
-                    bytes,
-                    state.order.raw(self.stream.id()),
-                )?;
-            }
-            state.order.capture(self.stream.id(), &buffer, true);
-            drop(state);
-            self.push(buffer.address(), 8)?;
-        }
-        Ok(())
     }
 }
 

@@ -125,8 +125,8 @@ const PROGRAMS: &[(&str, Program)] = &[
     }),
     // adds 1 to the workspace's first number and stores it to out
     ("count", |memory, _, words| {
-        let &[out, _, workspace] = words else {
-            return Err(format!("count takes 3 words, not {words:?}"));
+        let &[out, _, workspace, _] = words else {
+            return Err(format!("count takes 4 words, not {words:?}"));
         };
         let count = memory.f32(workspace, 0)? + 1.0;
         memory.set_f32(workspace, 0, count)?;

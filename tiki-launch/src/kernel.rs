@@ -207,10 +207,11 @@ fn widths(params: &[Param], hidden: &[Hidden], bare: bool) -> Vec<u8> {
             }
         }
     }
-    widths.extend(hidden.iter().map(|h| match h {
-        Hidden::Workspace { .. } => 8,
-        Hidden::TensorMap { .. } => crate::args::MAP,
-    }));
+    widths.extend(
+        hidden
+            .iter()
+            .map(|Hidden::TensorMap { .. }| crate::args::MAP),
+    );
     widths
 }
 

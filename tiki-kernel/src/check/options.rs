@@ -3,6 +3,7 @@
 use super::names::nearest;
 use super::value::{Num, Val};
 use super::{Check, Push};
+use crate::artifact::ParamKind;
 use crate::ast::{Expr, ExprKind, KernelOption, Lit};
 use crate::diag::codes;
 use crate::ir::Deny;
@@ -59,6 +60,10 @@ static ROWS: &[Row] = &[
     Row {
         name: "deny",
         takes: "conditions: `deny(bank_conflicts, uncoalesced, spills, unproven, partial_waves)`",
+    },
+    Row {
+        name: "workspace",
+        takes: "outputs that the launcher lends, zeroed, with their shapes: `workspace(state = [x.dim(0)])`",
     },
     Row {
         name: "assume",
@@ -157,6 +162,7 @@ impl<'a> Check<'a> {
                     }
                     self.kernel.contract = true;
                 }
+                "workspace" => self.workspaces(option, row),
                 "assume" => {
                     for arg in &option.args {
                         if !matches!(&arg.kind, ExprKind::Binary(crate::ast::BinOp::Eq, ..)) {
@@ -336,6 +342,48 @@ impl<'a> Check<'a> {
             return;
         }
         self.kernel.shared_budget = self.option_int(option, row, 0, 1 << 24).map(|n| n as u32);
+    }
+
+    /// The launcher evaluates the shapes; here it is checked that they are those of outputs.
+    fn workspaces(&mut self, option: &'a KernelOption, row: &Row) {
+        if option.value.is_some() || option.args.is_empty() {
+            let text = format!("`workspace` takes {}", row.takes);
+            self.error(codes::BAD_OPTION, option.name.span, text)
+                .push(self);
+        }
+        for arg in &option.args {
+            let told = match &arg.kind {
+                ExprKind::Assign(place, shape) => match (&place.kind, &shape.kind) {
+                    (ExprKind::Path(p), ExprKind::Array(axes)) if p.segments.len() == 1 => {
+                        Some((p.segments[0].name.text.as_str(), axes.len()))
+                    }
+                    _ => None,
+                },
+                _ => None,
+            };
+            let Some((name, axes)) = told else {
+                let text = format!("`workspace` takes {}", row.takes);
+                self.error(codes::BAD_OPTION, arg.span, text).push(self);
+                continue;
+            };
+            let param = self.kernel.params.iter().find(|p| p.name == name);
+            let text = match param.map(|p| p.kind) {
+                Some(ParamKind::Tensor { writes: false, .. }) => {
+                    format!("`{name}` is taken by `&`; what the launcher lends is written")
+                }
+                Some(ParamKind::Tensor { rank, .. }) if rank as usize != axes => {
+                    format!("`{name}` has {rank} axes; its shape here has {axes}")
+                }
+                Some(ParamKind::Tensor { strided: true, .. }) => {
+                    format!("`{name}` is strided; what the launcher lends is without gaps")
+                }
+                Some(ParamKind::Tensor { .. }) => continue,
+                _ => format!("`{name}` is no tensor that the kernel takes"),
+            };
+            self.error(codes::BAD_OPTION, arg.span, text)
+                .help(format!("declare it: `{name}: &mut Global<u64, {axes}>`"))
+                .push(self);
+        }
     }
 
     fn deny(&mut self, option: &'a KernelOption, row: &Row) {

@@ -1,6 +1,6 @@
 //! Launches on the test double.
 
-use tiki_kernel::artifact::{Artifact, Hidden, Param, ParamKind, Usage};
+use tiki_kernel::artifact::{Artifact, Param, ParamKind, Usage};
 use tiki_kernel::dtype::DType;
 use tiki_kernel::target;
 
@@ -338,47 +338,48 @@ fn loading_errors_are_typed_and_loading_facts_are_kept() {
 static COUNT: Artifact = Artifact {
     instance: "count<f32>",
     entry: "count",
-    params: &[vector("out", true, 4)],
-    hidden: &[Hidden::Workspace {
-        bytes: 64,
-        zeroed: true,
-    }],
+    params: &[vector("out", true, 4), vector("state", true, 4)],
     ..BLANK
 };
-static KEEP: Artifact = Artifact {
-    instance: "keep<f32>",
-    hidden: &[Hidden::Workspace {
-        bytes: 32,
-        zeroed: false,
-    }],
-    ..COUNT
-};
-
-fn count(stream: &Stream, artifact: &'static Artifact, out: &mut Tensor<f32, 1>) {
-    Call::new(stream, artifact)
-        .unwrap()
-        .tensor_mut(0, out)
-        .unwrap()
-        .launch()
-        .unwrap();
+fn count(stream: &Stream, numbers: usize, out: &mut Tensor<f32, 1>) {
+    let mut call = Call::new(stream, &COUNT).unwrap();
+    call.tensor_mut(0, out).unwrap();
+    call.workspace(1, &[numbers]).unwrap();
+    call.launch().unwrap();
 }
 
 #[test]
-fn a_workspace_is_lent_per_stream_and_zeroed_if_asked() {
+fn a_workspace_is_lent_per_stream_and_zeroed() {
     let (device, double, _) = setup();
     let stream = device.new_stream().unwrap();
     let mut out = device.zeros([1]).unwrap();
     for _ in 0..2 {
-        count(&stream, &COUNT, &mut out);
+        count(&stream, 16, &mut out);
         assert_eq!(out.to_vec().unwrap(), [1.0]);
     }
     let bytes = double.counts().live_bytes;
-    count(&stream, &KEEP, &mut out);
-    assert_eq!(out.to_vec().unwrap(), [2.0], "the same memory, not zeroed");
-    assert_eq!(double.counts().live_bytes, bytes);
+    count(&stream, 8, &mut out);
+    assert_eq!(double.counts().live_bytes, bytes, "the same memory");
+    count(&stream, 32, &mut out);
+    double.run_all();
+    assert_eq!(double.counts().live_bytes, bytes + 64, "a larger piece");
     drop(stream);
     double.run_all();
     assert_eq!(double.counts().live_bytes, bytes - 64);
+}
+
+#[test]
+fn a_workspace_that_cannot_be_is_refused() {
+    let (device, _, _) = setup();
+    let stream = device.new_stream().unwrap();
+    let mut out = device.zeros::<f32, 1>([1]).unwrap();
+    let mut refused = |shape: &[usize]| {
+        let mut call = Call::new(&stream, &COUNT).unwrap();
+        call.tensor_mut(0, &mut out).unwrap();
+        call.workspace(1, shape).unwrap_err()
+    };
+    words(refused(&[usize::MAX]), Code::Extent, &["state"]);
+    words(refused(&[2, 2]), Code::ArgumentType, &["state", "rank 2"]);
 }
 
 #[test]
@@ -402,8 +403,8 @@ fn a_graph_replays_with_memory_of_its_own() {
     let mut graph = stream
         .capture(|stream| {
             add(stream, &x, &mut out, 1.0)?;
-            count(stream, &KEEP, &mut counted);
-            count(stream, &COUNT, &mut counted);
+            count(stream, 8, &mut counted);
+            count(stream, 16, &mut counted);
             // What the graph uses may go.
             let passing = x.view();
             let mut more = out.view();

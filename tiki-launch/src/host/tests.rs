@@ -1,6 +1,6 @@
 //! Whole launches on the virtual machine, with the texts that the driver's tests give to a GPU.
 
-use tiki_kernel::artifact::{Artifact, Hidden, Param, ParamKind, Usage};
+use tiki_kernel::artifact::{Artifact, Param, ParamKind, Usage};
 use tiki_kernel::dtype::DType;
 use tiki_kernel::target::{self, Target};
 
@@ -123,11 +123,18 @@ static SCALE: Artifact = Artifact {
             name: "by",
             kind: ParamKind::Scalar(DType::F32),
         },
+        Param {
+            name: "workspace",
+            kind: ParamKind::Tensor {
+                dtype: DType::F32,
+                rank: 1,
+                writes: true,
+                strided: false,
+                align: 4,
+            },
+        },
     ],
-    hidden: &[Hidden::Workspace {
-        bytes: 256,
-        zeroed: true,
-    }],
+    hidden: &[],
     usage: Usage {
         registers: 32,
         shared: 0,
@@ -153,6 +160,7 @@ fn scale(
 ) -> Result<(), LaunchError> {
     let mut call = Call::new(on, &SCALE)?;
     call.tensor(0, x)?.tensor_mut(1, out)?.scalar(2, by)?;
+    call.workspace(3, &[64])?;
     call.grid([x.dim(0) as u64, 1, 1])?.launch()
 }
 

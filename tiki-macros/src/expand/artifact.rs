@@ -91,17 +91,13 @@ pub(crate) fn literal(source: &Source, output: &Output, file: &str) -> TokenStre
         };
         quote!(#p::Param { name: #name, kind: #kind })
     });
-    let hidden = output.hidden.iter().map(|hidden| match hidden {
-        Hidden::Workspace { bytes, zeroed } => {
-            quote!(#p::Hidden::Workspace { bytes: #bytes, zeroed: #zeroed })
-        }
-        Hidden::TensorMap {
+    let hidden = output.hidden.iter().map(|hidden| {
+        let Hidden::TensorMap {
             param,
             tile,
             swizzle,
-        } => {
-            quote!(#p::Hidden::TensorMap { param: #param, tile: [#(#tile),*], swizzle: #swizzle })
-        }
+        } = hidden;
+        quote!(#p::Hidden::TensorMap { param: #param, tile: [#(#tile),*], swizzle: #swizzle })
     });
     let deny_spills = denies(source, "spills");
     let dependent = mentions(source.item.block.to_token_stream(), "dependent_wait");

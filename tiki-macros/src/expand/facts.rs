@@ -53,6 +53,20 @@ pub(crate) fn grid(source: &Source, artifact: &TokenStream) -> TokenStream {
     }
 }
 
+/// The shape of a workspace, as the launcher computes it, if the argument of this name is one.
+pub(crate) fn workspace(source: &Source, name: &syn::Ident) -> Option<TokenStream> {
+    let option = source.attribute.get("workspace")?;
+    let shape = option.args.iter().find_map(|arg| match arg {
+        Expr::Assign(a) => match (&*a.left, &*a.right) {
+            (Expr::Path(p), Expr::Array(shape)) if p.path.is_ident(name) => Some(shape),
+            _ => None,
+        },
+        _ => None,
+    })?;
+    let parts = shape.elems.iter().map(|e| host(source, e));
+    Some(quote!(&[#(#parts),*]))
+}
+
 /// What the host can compute at the top level of a body, in order.
 enum Step<'a> {
     Let(&'a syn::Local, &'a syn::Ident, &'a Expr),

@@ -90,7 +90,7 @@ impl Function {
             bound,
             artifact,
         } = self;
-        let (params, pass) = parameters(source);
+        let [params, lend, pass] = parameters(source);
         let (stream, call) = (local("stream"), local("call"));
         let grid = facts::grid(source, artifact);
         let facts = facts::checks(source);
@@ -115,6 +115,7 @@ impl Function {
                 let mut #call = #krate::__private::Call::new(#stream, #artifact)?;
                 #facts
                 #grid
+                #(#lend)*
                 #(#pass)*
                 #call.launch()
             }
@@ -122,12 +123,12 @@ impl Function {
     }
 }
 
-/// The launcher's parameters, and how each is passed on.
-fn parameters(source: &Source) -> (Vec<TokenStream>, Vec<TokenStream>) {
+/// The launcher's parameters, the shapes of workspaces, and how each argument is passed on.
+fn parameters(source: &Source) -> [Vec<TokenStream>; 3] {
     let krate = &source.krate;
     let call = local("call");
     let mut params = Vec::new();
-    let mut pass = Vec::new();
+    let (mut lend, mut pass) = (Vec::new(), Vec::new());
     for (i, input) in source.item.sig.inputs.iter().enumerate() {
         let syn::FnArg::Typed(input) = input else {
             continue;
@@ -136,6 +137,13 @@ fn parameters(source: &Source) -> (Vec<TokenStream>, Vec<TokenStream>) {
             syn::Pat::Ident(p) => p.ident.clone(),
             _ => quote::format_ident!("argument_{i}"),
         };
+        if let Some(shape) = facts::workspace(source, &name) {
+            // Before the outputs are lent: the shape may name their extents.
+            let lent = local(&format!("shape_of_{i}"));
+            lend.push(quote!(let #lent = #shape;));
+            pass.push(quote!(#call.workspace(#i, #lent)?;));
+            continue;
+        }
         let (kind, ty) = host_type(&input.ty, krate);
         params.push(quote!(#name: #ty));
         pass.push(match kind {
@@ -147,7 +155,7 @@ fn parameters(source: &Source) -> (Vec<TokenStream>, Vec<TokenStream>) {
             Argument::Scalar => quote!(#call.scalar(#i, #name)?;),
         });
     }
-    (params, pass)
+    [params, lend, pass]
 }
 
 /// `&Global<E, 1>` is `&Tensor<E, 1>` to the launcher; scalars stay.

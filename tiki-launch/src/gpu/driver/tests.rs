@@ -10,7 +10,7 @@ use std::ptr::null_mut;
 use std::time::Instant;
 
 use cudarc::driver::sys;
-use tiki_kernel::artifact::{Artifact, Hidden, Param, ParamKind, Usage};
+use tiki_kernel::artifact::{Artifact, Param, ParamKind, Usage};
 use tiki_kernel::dtype::DType;
 use tiki_kernel::target;
 
@@ -306,11 +306,18 @@ static SCALE: Artifact = Artifact {
             name: "by",
             kind: ParamKind::Scalar(DType::F32),
         },
+        Param {
+            name: "workspace",
+            kind: ParamKind::Tensor {
+                dtype: DType::F32,
+                rank: 1,
+                writes: true,
+                strided: false,
+                align: 4,
+            },
+        },
     ],
-    hidden: &[Hidden::Workspace {
-        bytes: 256,
-        zeroed: true,
-    }],
+    hidden: &[],
     usage: Usage {
         registers: 32,
         shared: 0,
@@ -345,6 +352,7 @@ fn an_artefact_gets_its_arguments_in_the_order_it_declares() {
             .unwrap()
             .scalar(2, 2.0f32)
             .unwrap();
+        call.workspace(3, &[64]).unwrap();
         call.grid([rows as u64, 1, 1]).unwrap().launch().unwrap();
     }
     let twice: Vec<f32> = ramp(rows * columns).iter().map(|v| 2.0 * v).collect();

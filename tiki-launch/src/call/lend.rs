@@ -1,0 +1,82 @@
+//! Memory that the launcher lends: outputs that the kernel's attribute names as workspaces.
+//!
+//! All workspaces of a launch lie in one piece, each at a multiple of [`APART`] bytes, zeroed before every launch.
+//! The piece is found when the launch is made, because another launch may have exchanged it for a larger one.
+
+use tiki_kernel::artifact::ParamKind;
+
+use super::Call;
+use crate::error::LaunchError;
+use crate::machine::Machine;
+use crate::order::Order;
+
+/// Bytes of which a workspace begins at a multiple.
+const APART: u64 = 256;
+
+impl Call<'_> {
+    /// Has the launcher lend an output of this shape, zeroed.
+    pub fn workspace(&mut self, index: usize, shape: &[usize]) -> Result<&mut Self, LaunchError> {
+        let index = self.in_turn(index)?;
+        let kind = self.plan.params()[index].kind;
+        let dtype = match kind {
+            ParamKind::Tensor {
+                dtype,
+                rank,
+                writes: true,
+                strided: false,
+                ..
+            } if rank as usize == shape.len() => dtype,
+            _ => {
+                let given = format!("a workspace of rank {}", shape.len());
+                return Err(self.wrong_type(index, kind, given));
+            }
+        };
+        if let Some(axis) = shape.iter().position(|&n| n > u32::MAX as usize) {
+            return Err(LaunchError::Extent {
+                place: self.place(index),
+                axis,
+                extent: shape[axis],
+            });
+        }
+        let count = shape.iter().try_fold(1u64, |n, &e| n.checked_mul(e as u64));
+        let bytes = count.and_then(|n| n.checked_mul(dtype.bytes().into()));
+        let Some(bytes) = bytes.filter(|n| *n < 1 << 48) else {
+            return Err(LaunchError::TooLarge {
+                shape: shape.to_vec(),
+                dtype,
+            });
+        };
+        let word = self.args.words().len();
+        self.push(0, 8)?;
+        for &extent in shape {
+            self.push(extent as u64, 4)?;
+        }
+        if self.lent.try_push((word as u8, bytes)).is_err() {
+            return Err(self.wrong_count(self.given));
+        }
+        Ok(self)
+    }
+
+    /// Bytes of the piece; 0 if nothing is lent.
+    pub(super) fn lent_bytes(&self) -> u64 {
+        self.lent.iter().fold(0, |end, (_, bytes)| {
+            end.next_multiple_of(APART) + (*bytes).max(1)
+        })
+    }
+
+    /// Lends from the piece at `address`, and has it zeroed.
+    pub(super) fn lend(
+        &mut self,
+        machine: &dyn Machine,
+        order: &mut Order,
+        address: u64,
+    ) -> Result<(), LaunchError> {
+        let mut at = 0u64;
+        for (word, bytes) in &self.lent {
+            at = at.next_multiple_of(APART);
+            self.args.set(usize::from(*word), address + at);
+            at += (*bytes).max(1);
+        }
+        machine.zero(address, at, order.raw(self.stream.id()))
+    }
+}
