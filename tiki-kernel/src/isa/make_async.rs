@@ -76,7 +76,9 @@ fn boxed(op: Op, rank: usize, policy: bool) -> Op {
     hinted(op.set("tile", "tile"), policy)
 }
 
-fn hinted(op: Op, policy: bool) -> Op {
+/// The access with a cache policy as its last operand, or without.
+#[must_use]
+pub fn hinted(op: Op, policy: bool) -> Op {
     if policy {
         op.set("hint", "L2::cache_hint")
     } else {

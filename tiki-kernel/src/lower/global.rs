@@ -170,8 +170,9 @@ impl Lower<'_> {
                         .iter()
                         .map(|r| (*r).into())
                         .collect();
-                    l.ins(
-                        guard(p),
+                    l.access(
+                        access.cache,
+                        p,
                         shape.vectored(op),
                         vec![shape.operand(&to), addresses[g].clone()],
                     );
@@ -188,7 +189,7 @@ impl Lower<'_> {
                     );
                     let r = regs[i / shape.each as usize];
                     if shape.each == 1 {
-                        l.ins(guard(p), op, vec![r.into(), from]);
+                        l.access(access.cache, p, op, vec![r.into(), from]);
                         continue;
                     }
                     let (low, high) = (l.reg(Ty::B16), l.reg(Ty::B16));
@@ -197,8 +198,9 @@ impl Lower<'_> {
                         isa::unpack(Ty::B32, 2),
                         vec![Operand::vec([low, high]), r.into()],
                     );
-                    l.ins(
-                        guard(p),
+                    l.access(
+                        access.cache,
+                        p,
                         op,
                         vec![if i % 2 == 0 { low } else { high }.into(), from],
                     );
@@ -247,6 +249,19 @@ impl Lower<'_> {
             }
         }
         out
+    }
+
+    /// A load or store; where it names a place in the order of leaving the second-level cache, with the policy that
+    /// says so (the words of the first level say nothing of the second).
+    fn access(&mut self, cache: Cache, p: Option<Operand>, op: isa::Op, operands: Vec<Operand>) {
+        let (mut op, mut operands) = (op, operands);
+        if matches!(cache, Cache::EvictFirst | Cache::EvictLast)
+            && let Some(policy) = self.policy(cache)
+        {
+            op = isa::hinted(op, true);
+            operands.push(policy);
+        }
+        self.ins(guard(p), op, operands);
     }
 
     fn load_op(&self, cache: Cache, shape: &Shape) -> isa::Op {
@@ -349,7 +364,8 @@ impl Lower<'_> {
                     };
                     let from = l.gather(v, i, n);
                     let p = l.present(&mut guards, &offsets);
-                    l.ins(guard(p), shape.vectored(op), vec![to, shape.operand(&from)]);
+                    let operands = vec![to, shape.operand(&from)];
+                    l.access(access.cache, p, shape.vectored(op), operands);
                 }
             },
             |l| {
@@ -362,7 +378,7 @@ impl Lower<'_> {
                         &addresses[i / n as usize],
                         (i as u32 % n * t.dtype.bytes()).into(),
                     );
-                    l.ins(guard(p), op, vec![to, from[0].clone()]);
+                    l.access(access.cache, p, op, vec![to, from[0].clone()]);
                 }
             },
         );
