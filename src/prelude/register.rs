@@ -216,6 +216,152 @@ impl<E: Element> Register<E> {
     pub fn argmin(&self) -> u32 {
         device_only()
     }
+    /// Sums of each row up to each element (`exclusive`: up to the one before it, from 0); `reverse`: from the
+    /// last element back. 16-bit floats accumulate in f32. The order is fixed by the layout.
+    #[must_use]
+    pub fn row_scan_sum(&self, exclusive: bool, reverse: bool) -> Register<E> {
+        let _ = (exclusive, reverse);
+        device_only()
+    }
+    /// Products of each row up to each element; as the sums, from 1.
+    #[must_use]
+    pub fn row_scan_product(&self, exclusive: bool, reverse: bool) -> Register<E> {
+        let _ = (exclusive, reverse);
+        device_only()
+    }
+    /// Greatest of each row up to each element; numbers win over NaN; before any, the lowest value of the type.
+    #[must_use]
+    pub fn row_scan_max(&self, exclusive: bool, reverse: bool) -> Register<E> {
+        let _ = (exclusive, reverse);
+        device_only()
+    }
+    /// Least of each row up to each element; numbers win over NaN.
+    #[must_use]
+    pub fn row_scan_min(&self, exclusive: bool, reverse: bool) -> Register<E> {
+        let _ = (exclusive, reverse);
+        device_only()
+    }
+    /// Greatest of each row up to each element; NaN from the first NaN on.
+    #[must_use]
+    pub fn row_scan_max_propagate_nan(&self, exclusive: bool, reverse: bool) -> Register<E> {
+        let _ = (exclusive, reverse);
+        device_only()
+    }
+    /// Least of each row up to each element; NaN from the first NaN on.
+    #[must_use]
+    pub fn row_scan_min_propagate_nan(&self, exclusive: bool, reverse: bool) -> Register<E> {
+        let _ = (exclusive, reverse);
+        device_only()
+    }
+    /// The recurrence `h = factor * h + self` along each row, from `h = 0`: every h, or (`exclusive`) the one
+    /// before it. Composed of steps of one rounding, in an order fixed by the layout; products of factors must
+    /// stay finite.
+    #[must_use]
+    pub fn row_scan_affine(
+        &self,
+        factor: &Register<E>,
+        exclusive: bool,
+        reverse: bool,
+    ) -> Register<E> {
+        let _ = (factor, exclusive, reverse);
+        device_only()
+    }
+    /// Sums of each column up to each element (`exclusive`: up to the one before it, from 0); `reverse`: from the
+    /// last element back. 16-bit floats accumulate in f32. The order is fixed by the layout.
+    #[must_use]
+    pub fn col_scan_sum(&self, exclusive: bool, reverse: bool) -> Register<E> {
+        let _ = (exclusive, reverse);
+        device_only()
+    }
+    /// Products of each column up to each element; as the sums, from 1.
+    #[must_use]
+    pub fn col_scan_product(&self, exclusive: bool, reverse: bool) -> Register<E> {
+        let _ = (exclusive, reverse);
+        device_only()
+    }
+    /// Greatest of each column up to each element; numbers win over NaN; before any, the lowest value of the
+    /// type.
+    #[must_use]
+    pub fn col_scan_max(&self, exclusive: bool, reverse: bool) -> Register<E> {
+        let _ = (exclusive, reverse);
+        device_only()
+    }
+    /// Least of each column up to each element; numbers win over NaN.
+    #[must_use]
+    pub fn col_scan_min(&self, exclusive: bool, reverse: bool) -> Register<E> {
+        let _ = (exclusive, reverse);
+        device_only()
+    }
+    /// Greatest of each column up to each element; NaN from the first NaN on.
+    #[must_use]
+    pub fn col_scan_max_propagate_nan(&self, exclusive: bool, reverse: bool) -> Register<E> {
+        let _ = (exclusive, reverse);
+        device_only()
+    }
+    /// Least of each column up to each element; NaN from the first NaN on.
+    #[must_use]
+    pub fn col_scan_min_propagate_nan(&self, exclusive: bool, reverse: bool) -> Register<E> {
+        let _ = (exclusive, reverse);
+        device_only()
+    }
+    /// The recurrence `h = factor * h + self` along each column, from `h = 0`: every h, or (`exclusive`) the one
+    /// before it. Composed of steps of one rounding, in an order fixed by the layout; products of factors must
+    /// stay finite.
+    #[must_use]
+    pub fn col_scan_affine(
+        &self,
+        factor: &Register<E>,
+        exclusive: bool,
+        reverse: bool,
+    ) -> Register<E> {
+        let _ = (factor, exclusive, reverse);
+        device_only()
+    }
+    /// Sums of a vector up to each element (`exclusive`: up to the one before it, from 0); `reverse`: from the
+    /// last element back. 16-bit floats accumulate in f32. The order is fixed by the layout.
+    #[must_use]
+    pub fn scan_sum(&self, exclusive: bool, reverse: bool) -> Register<E> {
+        let _ = (exclusive, reverse);
+        device_only()
+    }
+    /// Products of a vector up to each element; as the sums, from 1.
+    #[must_use]
+    pub fn scan_product(&self, exclusive: bool, reverse: bool) -> Register<E> {
+        let _ = (exclusive, reverse);
+        device_only()
+    }
+    /// Greatest of a vector up to each element; numbers win over NaN; before any, the lowest value of the type.
+    #[must_use]
+    pub fn scan_max(&self, exclusive: bool, reverse: bool) -> Register<E> {
+        let _ = (exclusive, reverse);
+        device_only()
+    }
+    /// Least of a vector up to each element; numbers win over NaN.
+    #[must_use]
+    pub fn scan_min(&self, exclusive: bool, reverse: bool) -> Register<E> {
+        let _ = (exclusive, reverse);
+        device_only()
+    }
+    /// Greatest of a vector up to each element; NaN from the first NaN on.
+    #[must_use]
+    pub fn scan_max_propagate_nan(&self, exclusive: bool, reverse: bool) -> Register<E> {
+        let _ = (exclusive, reverse);
+        device_only()
+    }
+    /// Least of a vector up to each element; NaN from the first NaN on.
+    #[must_use]
+    pub fn scan_min_propagate_nan(&self, exclusive: bool, reverse: bool) -> Register<E> {
+        let _ = (exclusive, reverse);
+        device_only()
+    }
+    /// The recurrence `h = factor * h + self` along a vector, from `h = 0`: every h, or (`exclusive`) the one
+    /// before it. Composed of steps of one rounding, in an order fixed by the layout; products of factors must
+    /// stay finite.
+    #[must_use]
+    pub fn scan_affine(&self, factor: &Register<E>, exclusive: bool, reverse: bool) -> Register<E> {
+        let _ = (factor, exclusive, reverse);
+        device_only()
+    }
     /// The thread's own values, by place: `raw()[i]`, `raw().len()`.
     #[must_use]
     pub fn raw(&self) -> Raw<E> {

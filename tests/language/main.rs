@@ -3,5 +3,6 @@
 mod control;
 mod edges;
 mod optional;
+mod scans;
 mod tensors;
 mod testing;

@@ -6,7 +6,7 @@
 //! row does not exist.
 
 use crate::check::rules::{Rule, Takes};
-use crate::ir::{AtomOp, Binary, Cache, ReduceOp, Shuffle, Special, Unary, Vote};
+use crate::ir::{AtomOp, Binary, Cache, ReduceOp, ScanOp, Shuffle, Special, Unary, Vote};
 
 /// What an operation is called on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -239,6 +239,27 @@ ops! {
     Register min_propagate_nan = Rule::Reduce(ReduceOp::Min { nan: true }, None), "fn(&self) -> E", "Least of a vector; NaN if it has one.";
     Register argmax = Rule::Reduce(ReduceOp::ArgMax, None), "fn(&self) -> u32", "Where the greatest of a vector lies.";
     Register argmin = Rule::Reduce(ReduceOp::ArgMin, None), "fn(&self) -> u32", "Where the least of a vector lies.";
+    Register row_scan_sum = Rule::Scan(ScanOp::Sum, Some(1)), "fn(&self, exclusive: bool, reverse: bool) -> Register<E>", "Sums of each row up to each element (`exclusive`: up to the one before it, from 0); `reverse`: from the last element back. 16-bit floats accumulate in f32. The order is fixed by the layout.";
+    Register row_scan_product = Rule::Scan(ScanOp::Product, Some(1)), "fn(&self, exclusive: bool, reverse: bool) -> Register<E>", "Products of each row up to each element; as the sums, from 1.";
+    Register row_scan_max = Rule::Scan(ScanOp::Max { nan: false }, Some(1)), "fn(&self, exclusive: bool, reverse: bool) -> Register<E>", "Greatest of each row up to each element; numbers win over NaN; before any, the lowest value of the type.";
+    Register row_scan_min = Rule::Scan(ScanOp::Min { nan: false }, Some(1)), "fn(&self, exclusive: bool, reverse: bool) -> Register<E>", "Least of each row up to each element; numbers win over NaN.";
+    Register row_scan_max_propagate_nan = Rule::Scan(ScanOp::Max { nan: true }, Some(1)), "fn(&self, exclusive: bool, reverse: bool) -> Register<E>", "Greatest of each row up to each element; NaN from the first NaN on.";
+    Register row_scan_min_propagate_nan = Rule::Scan(ScanOp::Min { nan: true }, Some(1)), "fn(&self, exclusive: bool, reverse: bool) -> Register<E>", "Least of each row up to each element; NaN from the first NaN on.";
+    Register row_scan_affine = Rule::Scan(ScanOp::Affine, Some(1)), "fn(&self, factor: &Register<E>, exclusive: bool, reverse: bool) -> Register<E>", "The recurrence `h = factor * h + self` along each row, from `h = 0`: every h, or (`exclusive`) the one before it. Composed of steps of one rounding, in an order fixed by the layout; products of factors must stay finite.";
+    Register col_scan_sum = Rule::Scan(ScanOp::Sum, Some(0)), "fn(&self, exclusive: bool, reverse: bool) -> Register<E>", "Sums of each column up to each element (`exclusive`: up to the one before it, from 0); `reverse`: from the last element back. 16-bit floats accumulate in f32. The order is fixed by the layout.";
+    Register col_scan_product = Rule::Scan(ScanOp::Product, Some(0)), "fn(&self, exclusive: bool, reverse: bool) -> Register<E>", "Products of each column up to each element; as the sums, from 1.";
+    Register col_scan_max = Rule::Scan(ScanOp::Max { nan: false }, Some(0)), "fn(&self, exclusive: bool, reverse: bool) -> Register<E>", "Greatest of each column up to each element; numbers win over NaN; before any, the lowest value of the type.";
+    Register col_scan_min = Rule::Scan(ScanOp::Min { nan: false }, Some(0)), "fn(&self, exclusive: bool, reverse: bool) -> Register<E>", "Least of each column up to each element; numbers win over NaN.";
+    Register col_scan_max_propagate_nan = Rule::Scan(ScanOp::Max { nan: true }, Some(0)), "fn(&self, exclusive: bool, reverse: bool) -> Register<E>", "Greatest of each column up to each element; NaN from the first NaN on.";
+    Register col_scan_min_propagate_nan = Rule::Scan(ScanOp::Min { nan: true }, Some(0)), "fn(&self, exclusive: bool, reverse: bool) -> Register<E>", "Least of each column up to each element; NaN from the first NaN on.";
+    Register col_scan_affine = Rule::Scan(ScanOp::Affine, Some(0)), "fn(&self, factor: &Register<E>, exclusive: bool, reverse: bool) -> Register<E>", "The recurrence `h = factor * h + self` along each column, from `h = 0`: every h, or (`exclusive`) the one before it. Composed of steps of one rounding, in an order fixed by the layout; products of factors must stay finite.";
+    Register scan_sum = Rule::Scan(ScanOp::Sum, None), "fn(&self, exclusive: bool, reverse: bool) -> Register<E>", "Sums of a vector up to each element (`exclusive`: up to the one before it, from 0); `reverse`: from the last element back. 16-bit floats accumulate in f32. The order is fixed by the layout.";
+    Register scan_product = Rule::Scan(ScanOp::Product, None), "fn(&self, exclusive: bool, reverse: bool) -> Register<E>", "Products of a vector up to each element; as the sums, from 1.";
+    Register scan_max = Rule::Scan(ScanOp::Max { nan: false }, None), "fn(&self, exclusive: bool, reverse: bool) -> Register<E>", "Greatest of a vector up to each element; numbers win over NaN; before any, the lowest value of the type.";
+    Register scan_min = Rule::Scan(ScanOp::Min { nan: false }, None), "fn(&self, exclusive: bool, reverse: bool) -> Register<E>", "Least of a vector up to each element; numbers win over NaN.";
+    Register scan_max_propagate_nan = Rule::Scan(ScanOp::Max { nan: true }, None), "fn(&self, exclusive: bool, reverse: bool) -> Register<E>", "Greatest of a vector up to each element; NaN from the first NaN on.";
+    Register scan_min_propagate_nan = Rule::Scan(ScanOp::Min { nan: true }, None), "fn(&self, exclusive: bool, reverse: bool) -> Register<E>", "Least of a vector up to each element; NaN from the first NaN on.";
+    Register scan_affine = Rule::Scan(ScanOp::Affine, None), "fn(&self, factor: &Register<E>, exclusive: bool, reverse: bool) -> Register<E>", "The recurrence `h = factor * h + self` along a vector, from `h = 0`: every h, or (`exclusive`) the one before it. Composed of steps of one rounding, in an order fixed by the layout; products of factors must stay finite.";
     Register tile = Rule::Pure(|c, call| c.register_tile(call)), "fn<const K: usize>(&self, shape: [usize; K], at: [usize; K]) -> Register<E>", "A tile whose elements every thread holds at the same build-time places.";
     Register raw = Rule::Pure(|c, call| c.register_raw(call)), "fn(&self) -> Raw<E>", "The thread's own values, by place: `raw()[i]`, `raw().len()`.";
     Array len = Rule::Pure(|c, call| c.array_len(call)), "fn(&self) -> usize", "Elements of a build-time array.";

@@ -231,7 +231,10 @@ impl<'a> Check<'a> {
             } else if *extent == 1 {
                 at.clone()
             } else {
-                self.arith(Binary::Mul, at, &extent_scalar, call.span)
+                // Whatever the coordinate is, the tile begins at a multiple of its extent.
+                let mut at = at.clone();
+                at.expr = Some(self.expr_of(&at));
+                self.arith(Binary::Mul, &at, &extent_scalar, call.span)
             };
             axes.push((i + g.fixed.len(), *extent, origin));
         }

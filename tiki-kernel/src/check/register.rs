@@ -171,7 +171,7 @@ impl<'a> Check<'a> {
     }
 
     /// Whether two tensors can be combined element by element.
-    fn equals(&mut self, a: &Reg, b: &Reg, what: &str, span: Span) -> bool {
+    pub(super) fn equals(&mut self, a: &Reg, b: &Reg, what: &str, span: Span) -> bool {
         if a.shape != b.shape {
             self.error(
                 codes::SHAPE,
@@ -315,7 +315,7 @@ impl<'a> Check<'a> {
         })
     }
 
-    fn not_register(&mut self, val: &Val<'a>, span: Span) -> Val<'a> {
+    pub(super) fn not_register(&mut self, val: &Val<'a>, span: Span) -> Val<'a> {
         let diag = self.error(
             codes::TYPE,
             span,

@@ -3,7 +3,7 @@
 use super::Check;
 use super::call::Call;
 use super::value::Val;
-use crate::ir::{AtomOp, Binary, Cache, ReduceOp, Shuffle, Special, Unary, Vote};
+use crate::ir::{AtomOp, Binary, Cache, ReduceOp, ScanOp, Shuffle, Special, Unary, Vote};
 
 /// Numbers an operation takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +40,8 @@ pub(crate) enum Rule {
     Cache(Cache),
     /// A reduction along the axis; `None`: of a vector, to a scalar.
     Reduce(ReduceOp, Option<u8>),
+    /// A scan along the axis; `None`: of a vector.
+    Scan(ScanOp, Option<u8>),
     /// Computes only.
     Pure(Apply),
     /// Anything else.
@@ -72,6 +74,7 @@ impl<'a> Check<'a> {
                 _ => Val::Poison,
             },
             Rule::Reduce(op, axis) => self.reduce(op, axis, &call),
+            Rule::Scan(op, axis) => self.scan(op, axis, &call),
             Rule::Pure(f) | Rule::Do(f) => f(self, &call),
         }
     }

@@ -9,7 +9,7 @@ use crate::ast::Span;
 use crate::diag::{Code, Diag, Sink, codes};
 use crate::ir::asynchronous::Async;
 use crate::ir::reduction::Steps;
-use crate::ir::{Barrier, Block, Kernel, Op, StmtKind, Uniform, Value};
+use crate::ir::{Barrier, Block, Kernel, Op, StmtKind, Uniform, Value, scan};
 
 /// Checks every barrier.
 pub fn run(kernel: &Kernel, sink: &mut Sink) {
@@ -145,6 +145,21 @@ impl<'a> Walk<'a, '_> {
                     );
                 } else if !steps.butterflies.is_empty() {
                     self.lanes(now, span, "a reduction over lanes");
+                }
+            }
+            Op::Scan(s) => {
+                let t = self.kernel.values[s.value.0 as usize].ty.tensor();
+                let Some(steps) = t.and_then(|t| scan::Steps::of(t, s.axis as usize)) else {
+                    return;
+                };
+                if steps.needs_scratch() {
+                    self.whole(
+                        now,
+                        span,
+                        "a scan over several warps, which meets at the block's barrier",
+                    );
+                } else if steps.lane_steps() > 0 {
+                    self.lanes(now, span, "a scan over lanes");
                 }
             }
             _ => {}

@@ -27,6 +27,7 @@ pub mod dist;
 mod op;
 mod print;
 pub mod reduction;
+pub mod scan;
 pub mod uniform;
 mod view;
 pub mod visit;
@@ -34,8 +35,8 @@ pub mod visit;
 pub use asynchronous::{Async, Mma, MmaKind, Operand, TensorCopy, TensorCopyKind, Transaction};
 pub use dist::{Dist, Mode};
 pub use op::{
-    Binary, Compare, Const, Input, Map, Op, Reduce, ReduceOp, Region, Round, Shuffle, Special,
-    Unary, Vote,
+    Binary, Compare, Const, Input, Map, Op, Reduce, ReduceOp, Region, Round, Scan, ScanOp, Shuffle,
+    Special, Unary, Vote,
 };
 pub use print::print;
 pub use view::{Access, Cache, Digit, Edge, GlobalView, Place, SharedView, ViewAxis, Xor};

@@ -86,6 +86,8 @@ pub enum Op {
     Map(Map),
     /// Along one axis.
     Reduce(Reduce),
+    /// Along one axis, with every sum on the way.
+    Scan(Scan),
     /// One of the thread's own values of a tensor, by its place.
     Raw(Value, u32),
     /// The thread's values at these places of a tensor, in this order: a tile of it.
@@ -163,6 +165,47 @@ pub enum ReduceOp {
     },
     ArgMax,
     ArgMin,
+}
+
+/// A scan along one axis: each element becomes the combination of all from the first to itself, or (`exclusive`) to
+/// the one before it. The order is that of [`crate::ir::scan`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scan {
+    /// The tensor.
+    pub value: Value,
+    /// The factors of [`ScanOp::Affine`]: a tensor of the same shape, type and distribution.
+    pub factor: Option<Value>,
+    /// Along.
+    pub axis: u8,
+    /// How.
+    pub op: ScanOp,
+    /// Without the element itself.
+    pub exclusive: bool,
+    /// From the last element to the first.
+    pub reverse: bool,
+    /// As of a [`Reduce`]: what is missing does not count.
+    pub bounds: Vec<Option<Value>>,
+    /// As of a [`Reduce`].
+    pub scratch: Option<usize>,
+    /// As of a [`Reduce`].
+    pub barrier_before: bool,
+}
+
+/// What a scan combines by. All are associative up to rounding; `Affine` is not commutative.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum ScanOp {
+    Sum,
+    Product,
+    /// The number wins over NaN unless `nan`.
+    Max {
+        nan: bool,
+    },
+    Min {
+        nan: bool,
+    },
+    /// `h = factor * h + value`, from `h = 0`, each step one `fma`.
+    Affine,
 }
 
 /// A constant.

@@ -1,7 +1,7 @@
 //! The typed program as text: one statement a line, for people, goldens and cache keys.
 
 use super::{
-    Async, Barrier, Block, Const, GlobalView, Kernel, Map, Op, Operand, Order, Place, Reduce,
+    Async, Barrier, Block, Const, GlobalView, Kernel, Map, Op, Operand, Order, Place, Reduce, Scan,
     SharedView, Stmt, StmtKind, Transaction, Type, Value, Var,
 };
 use std::fmt::Write;
@@ -189,6 +189,7 @@ impl Printer<'_> {
         match op {
             Op::Map(map) => return self.map(&head, map),
             Op::Reduce(reduce) => return self.reduce(&head, reduce),
+            Op::Scan(scan) => return self.scan(&head, scan),
             _ => {}
         }
         let text = match op {
@@ -237,7 +238,7 @@ impl Printer<'_> {
             Op::Elect => "elect".into(),
             Op::Pick(a, places) => format!("pick {} {places:?}", n(a)),
             Op::Raw(a, i) => format!("raw {}[{i}]", n(a)),
-            Op::Map(_) | Op::Reduce(_) => unreachable!("printed above"),
+            Op::Map(_) | Op::Reduce(_) | Op::Scan(_) => unreachable!("printed above"),
         };
         self.line(&format!("{head} {text}"));
     }
@@ -275,18 +276,51 @@ impl Printer<'_> {
             name(k, reduce.value),
             reduce.axis
         );
-        for (axis, bound) in reduce.bounds.iter().enumerate() {
+        self.meeting(
+            &mut text,
+            &reduce.bounds,
+            reduce.scratch,
+            reduce.barrier_before,
+        );
+        self.line(&text);
+    }
+
+    fn scan(&mut self, head: &str, scan: &Scan) {
+        let k = self.kernel;
+        let mut text = format!("{head} scan {:?} {}", scan.op, name(k, scan.value));
+        if let Some(factor) = scan.factor {
+            let _ = write!(text, " by {}", name(k, factor));
+        }
+        let _ = write!(text, " along {}", scan.axis);
+        for (said, word) in [(scan.exclusive, " exclusive"), (scan.reverse, " reverse")] {
+            if said {
+                text.push_str(word);
+            }
+        }
+        self.meeting(&mut text, &scan.bounds, scan.scratch, scan.barrier_before);
+        self.line(&text);
+    }
+
+    /// What is missing, and how warps meet.
+    fn meeting(
+        &self,
+        text: &mut String,
+        bounds: &[Option<Value>],
+        scratch: Option<usize>,
+        barrier_before: bool,
+    ) {
+        let k = self.kernel;
+        for (axis, bound) in bounds.iter().enumerate() {
             if let Some(bound) = bound {
                 let _ = write!(text, " bound @{axis} {}", name(k, *bound));
             }
         }
-        if let Some(scratch) = reduce.scratch {
+        if let Some(scratch) = scratch {
             let _ = write!(text, " through {}", k.shared[scratch].name);
         }
-        if reduce.barrier_before {
+        if barrier_before {
             text.push_str(" after barrier");
         }
-        self.line(&text);
     }
 }
 

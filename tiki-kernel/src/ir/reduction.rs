@@ -26,6 +26,16 @@ pub struct ThreadDigit {
     pub extent: u32,
 }
 
+impl ThreadDigit {
+    /// Whether it is whole bits of the lane number.
+    #[must_use]
+    pub fn is_lanes(&self) -> bool {
+        self.stride.is_power_of_two()
+            && self.extent.is_power_of_two()
+            && self.stride * self.extent <= 32
+    }
+}
+
 /// The steps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Steps {
@@ -49,12 +59,8 @@ impl Steps {
         let digits = digits(&tensor.dist, axis);
         let lanes_whole = digits
             .iter()
-            .filter(|(d, combined)| *combined && d.stride < 32)
-            .all(|(d, _)| {
-                d.stride.is_power_of_two()
-                    && d.extent.is_power_of_two()
-                    && d.stride * d.extent <= 32
-            });
+            .filter(|d| d.combined && d.digit.stride < 32)
+            .all(|d| d.digit.is_lanes());
         let mut steps = Steps {
             butterflies: Vec::new(),
             combined: Vec::new(),
@@ -62,7 +68,10 @@ impl Steps {
             results,
             lane_mask: 0,
         };
-        for (digit, combined) in digits {
+        for Along {
+            digit, combined, ..
+        } in digits
+        {
             if !combined {
                 steps.kept.push(digit);
             } else if digit.stride < 32 && lanes_whole {
@@ -124,9 +133,18 @@ pub fn entry_bytes(op: ReduceOp, dtype: DType) -> u32 {
     }
 }
 
+/// A digit and the axis of a reduction or scan.
+pub(super) struct Along {
+    pub(super) digit: ThreadDigit,
+    /// It moves along the axis.
+    pub(super) combined: bool,
+    /// Elements a unit moves.
+    pub(super) step: u32,
+}
+
 /// The digits of the thread index, those that cross from lanes to warps cut in two where that is
 /// possible, each with whether it lies along `axis`.
-fn digits(dist: &Dist, axis: usize) -> Vec<(ThreadDigit, bool)> {
+pub(super) fn digits(dist: &Dist, axis: usize) -> Vec<Along> {
     let mut out = Vec::new();
     let mut stride = 1;
     for mode in &dist.threads {
@@ -138,24 +156,18 @@ fn digits(dist: &Dist, axis: usize) -> Vec<(ThreadDigit, bool)> {
         }
         let lanes = if here < 32 { 32 / here } else { 0 };
         let cut = here < 32 && stride > 32 && 32 % here == 0 && extent % lanes == 0;
-        if cut {
-            let low = ThreadDigit {
-                stride: here,
-                extent: lanes,
-            };
-            let high = ThreadDigit {
-                stride: 32,
-                extent: extent / lanes,
-            };
-            out.extend([(low, combined), (high, combined)]);
-        } else {
-            out.push((
-                ThreadDigit {
-                    stride: here,
-                    extent,
-                },
+        let mut push = |stride, extent, step| {
+            out.push(Along {
+                digit: ThreadDigit { stride, extent },
                 combined,
-            ));
+                step,
+            });
+        };
+        if cut {
+            push(here, lanes, mode.step);
+            push(32, extent / lanes, mode.step * lanes);
+        } else {
+            push(here, extent, mode.step);
         }
     }
     out

@@ -38,6 +38,11 @@ pub fn operands(op: &Op) -> Vec<Value> {
             out.push(r.value);
             out.extend(r.bounds.iter().flatten());
         }
+        Op::Scan(s) => {
+            out.push(s.value);
+            out.extend(s.factor);
+            out.extend(s.bounds.iter().flatten());
+        }
     }
     out
 }

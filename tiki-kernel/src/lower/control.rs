@@ -340,7 +340,8 @@ impl<'a> Lower<'a> {
             | Op::Splat(_)
             | Op::Map(_)
             | Op::Pick(..)
-            | Op::Reduce(_) => {
+            | Op::Reduce(_)
+            | Op::Scan(_) => {
                 unreachable!("bug: {op:?} gives a register tensor")
             }
         }

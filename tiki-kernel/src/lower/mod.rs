@@ -29,6 +29,7 @@ mod place;
 mod pointers;
 mod reduce;
 mod scalars;
+mod scan;
 mod shared;
 mod tensor_copy;
 mod tiles;

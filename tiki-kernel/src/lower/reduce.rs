@@ -14,7 +14,7 @@ use super::shared::address;
 use super::tiles::Element;
 use crate::dtype::{Class, DType};
 use crate::ir::reduction::{Steps, ThreadDigit, entry_bytes};
-use crate::ir::{Binary, Reduce, ReduceOp, Value};
+use crate::ir::{Binary, Dist, Reduce, ReduceOp, Value};
 use crate::isa::{self, Cmp, Shfl, Space, Ty};
 use crate::ptx::Operand;
 
@@ -111,7 +111,7 @@ impl Lower<'_> {
     }
 
     /// A bound as a `u32` that a signed comparison can take.
-    fn limit(&mut self, bound: Value, extent: u32) -> Operand {
+    pub(super) fn limit(&mut self, bound: Value, extent: u32) -> Operand {
         let wide = self.dtype(bound).bytes() == 8;
         match self.scalar(bound) {
             Operand::Imm(crate::ptx::Imm::Int(i)) => Operand::int(i.clamp(0, extent.into())),
@@ -189,8 +189,20 @@ impl Lower<'_> {
 
     /// What does not count: zero, the extreme of the other end, no index.
     fn neutral(&mut self, op: ReduceOp, t: DType) -> Partial {
-        let extreme = |l: &mut Self, high: bool| match t.row().class {
-            Class::Float => l.float(
+        match op {
+            ReduceOp::Sum if t.is_float() => vec![self.float(t, 0.0)],
+            ReduceOp::Sum => vec![Operand::int(0)],
+            ReduceOp::Max { .. } => vec![self.extreme(t, false)],
+            ReduceOp::Min { .. } => vec![self.extreme(t, true)],
+            _ if t.bytes() == 8 => vec![Operand::int(0), Operand::int(0)],
+            _ => vec![Operand::int(0)],
+        }
+    }
+
+    /// The greatest or least value of a type.
+    pub(super) fn extreme(&mut self, t: DType, high: bool) -> Operand {
+        match t.row().class {
+            Class::Float => self.float(
                 t,
                 if high {
                     f64::INFINITY
@@ -207,14 +219,6 @@ impl Lower<'_> {
                 })
             }
             _ => Operand::int(if high { super::emit::wrap(t, -1) } else { 0 }),
-        };
-        match op {
-            ReduceOp::Sum if t.is_float() => vec![self.float(t, 0.0)],
-            ReduceOp::Sum => vec![Operand::int(0)],
-            ReduceOp::Max { .. } => vec![extreme(self, false)],
-            ReduceOp::Min { .. } => vec![extreme(self, true)],
-            _ if t.bytes() == 8 => vec![Operand::int(0), Operand::int(0)],
-            _ => vec![Operand::int(0)],
         }
     }
 
@@ -340,16 +344,7 @@ impl Lower<'_> {
         let (combine, groups) = (steps.combine(), steps.groups());
         let start = i64::from(self.shared_offsets[scratch]);
         let dist = self.tensor(r.value).dist.clone();
-        let group = |thread: u32| mixed(&steps.kept, thread);
-        let place = |thread: usize| {
-            let t = thread as u32;
-            i64::from((group(t) * combine + mixed(&steps.combined, t)) * entry)
-        };
-        let write = read_form(&dist, place).expect("bug: digits of the thread number are a form");
-        let read = read_form(&dist, |thread| {
-            i64::from(group(thread as u32) * combine * entry)
-        })
-        .expect("bug: digits of the thread number are a form");
+        let (to, from) = self.scratch_places(&dist, &steps.combined, &steps.kept, combine, entry);
         if r.barrier_before {
             self.ins(None, isa::bar_sync(), vec![Operand::int(0)]);
         }
@@ -367,7 +362,6 @@ impl Lower<'_> {
             )
         });
         let row = i64::from(groups * combine * entry);
-        let to = self.scratch_base(&write);
         for (n, p) in results.iter().enumerate() {
             for (i, x) in p.iter().enumerate() {
                 let ty = partial_type(r.op, t, i);
@@ -382,7 +376,6 @@ impl Lower<'_> {
         }
         self.ins(None, isa::bar_sync(), vec![Operand::int(0)]);
         self.unpacked = None;
-        let from = self.scratch_base(&read);
         let parts = results.first().map_or(0, Vec::len);
         (0..results.len())
             .map(|n| {
@@ -463,11 +456,30 @@ impl Lower<'_> {
     }
 
     /// A value as a scratch word.
-    fn word(&mut self, ty: Ty, x: Operand) -> Operand {
+    pub(super) fn word(&mut self, ty: Ty, x: Operand) -> Operand {
         if ty.bits() == 16 {
             return self.def(Ty::B32, isa::cvt(Ty::U32, Ty::U16), [x]);
         }
         self.register(&x, ty).into()
+    }
+
+    /// Where in scratch, from the beginning of a result on, a thread writes its own entry and reads its group's.
+    pub(super) fn scratch_places(
+        &mut self,
+        dist: &Dist,
+        combined: &[ThreadDigit],
+        kept: &[ThreadDigit],
+        combine: u32,
+        entry: u32,
+    ) -> (Option<Operand>, Option<Operand>) {
+        let of = |thread: usize, own: u32| {
+            i64::from((mixed(kept, thread as u32) * combine + own) * entry)
+        };
+        let write = read_form(dist, |thread| of(thread, mixed(combined, thread as u32)))
+            .expect("bug: digits of the thread number are a form");
+        let read = read_form(dist, |thread| of(thread, 0))
+            .expect("bug: digits of the thread number are a form");
+        (self.scratch_base(&write), self.scratch_base(&read))
     }
 
     fn scratch_base(&mut self, form: &Form) -> Option<Operand> {

@@ -219,6 +219,7 @@ impl<'a> Lower<'a> {
             Op::Load { view, fill, access } => self.load(v, view, *fill, access),
             Op::LoadShared { view, vector } => self.load_shared(v, view, *vector),
             Op::Reduce(r) => self.reduce(v, r),
+            Op::Scan(s) => self.scan(v, s),
             Op::Splat(s) => {
                 let o = self.scalar(*s);
                 vec![Element::Whole(o); n]

@@ -191,6 +191,8 @@ fn in_order(kind: &StmtKind, v: Value) -> bool {
             .iter()
             .all(|i| i.value != v || i.missing_axis.is_none()),
         StmtKind::Let(_, Op::Reduce(_)) | StmtKind::Set(..) => true,
+        // Of two tensors, the second is read after the first.
+        StmtKind::Let(_, Op::Scan(s)) => s.factor.is_none(),
         StmtKind::Store { .. } | StmtKind::StoreShared { .. } => true,
         _ => false,
     }
@@ -198,7 +200,7 @@ fn in_order(kind: &StmtKind, v: Value) -> bool {
 
 fn quiet(kind: &StmtKind) -> bool {
     match kind {
-        StmtKind::Let(_, op) => !matches!(op, Op::Reduce(_) | Op::Atom { .. }),
+        StmtKind::Let(_, op) => !matches!(op, Op::Reduce(_) | Op::Scan(_) | Op::Atom { .. }),
         StmtKind::Set(..) | StmtKind::Store { .. } | StmtKind::StoreShared { .. } => true,
         _ => false,
     }

@@ -39,6 +39,7 @@ fn movable(kind: &StmtKind) -> bool {
             Op::Atom { .. }
                 | Op::LoadElement { .. }
                 | Op::Reduce(_)
+                | Op::Scan(_)
                 | Op::Shuffle { .. }
                 | Op::Vote(..)
                 | Op::Match(_)

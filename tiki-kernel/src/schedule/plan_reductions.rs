@@ -1,123 +1,163 @@
-//! Scratch and barriers of reductions over several warps.
+//! Scratch and barriers of reductions and scans over several warps.
 //!
-//! A reduction writes its partial values to scratch, meets at one barrier, and reads them. So after it,
+//! A reduction or scan writes its partial values to scratch, meets at one barrier, and reads them. So after it,
 //! warps may still be reading that scratch, and its next writer needs a barrier first, unless another
 //! barrier of the block lies between: a reduction's own barrier counts. Small scratch is given to each
-//! reduction for itself; where that would be more than [`OWN`] bytes, two buffers alternate, each as
+//! of them for itself; where that would be more than [`OWN`] bytes, two buffers alternate, each as
 //! large as the largest.
 
 use crate::ast::Span;
 use crate::dtype::DType;
 use crate::ir::reduction::{Steps, entry_bytes};
 use crate::ir::visit::blocks_mut;
-use crate::ir::{Barrier, Block, Kernel, Op, Shared, StmtKind};
+use crate::ir::{Barrier, Block, Kernel, Op, Shared, StmtKind, ValueInfo, scan};
 use crate::report::Report;
 use std::collections::BTreeSet;
 
 /// Most bytes of scratch before buffers are shared.
 pub const OWN: u32 = 4096;
 
-/// Plans every reduction.
+/// A reduction or a scan: how its threads meet.
+struct Meeting<'a> {
+    /// For people: `Sum along axis 1`.
+    what: String,
+    kind: &'static str,
+    lane_steps: u32,
+    /// Partial values of one result that meet in scratch; 1 if none do.
+    combine: u32,
+    bytes: u32,
+    name: &'a str,
+    scratch: &'a mut Option<usize>,
+    barrier_before: &'a mut bool,
+}
+
+impl<'a> Meeting<'a> {
+    fn of(values: &'a [ValueInfo], op: &'a mut Op) -> Option<Meeting<'a>> {
+        match op {
+            Op::Reduce(r) => {
+                let info = &values[r.value.0 as usize];
+                let t = info.ty.tensor()?;
+                let steps = Steps::of(t, r.axis as usize);
+                Some(Meeting {
+                    what: format!("{:?} along axis {}", r.op, r.axis),
+                    kind: "reduction",
+                    lane_steps: steps.butterflies.len() as u32,
+                    combine: steps.combine(),
+                    bytes: steps.scratch_bytes(entry_bytes(r.op, t.dtype)),
+                    name: &info.name,
+                    scratch: &mut r.scratch,
+                    barrier_before: &mut r.barrier_before,
+                })
+            }
+            Op::Scan(s) => {
+                let info = &values[s.value.0 as usize];
+                let t = info.ty.tensor()?;
+                let steps = scan::Steps::of(t, s.axis as usize)?;
+                Some(Meeting {
+                    what: format!("{:?} scan along axis {}", s.op, s.axis),
+                    kind: "scan",
+                    lane_steps: steps.lane_steps(),
+                    combine: steps.combine(),
+                    bytes: steps.scratch_bytes(scan::entry_bytes(s.op, t)),
+                    name: &info.name,
+                    scratch: &mut s.scratch,
+                    barrier_before: &mut s.barrier_before,
+                })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Plans every reduction and scan.
 pub fn run(kernel: &mut Kernel, report: &mut Report) {
     let mut body = std::mem::take(&mut kernel.body);
+    let values = &kernel.values;
+    let shared = &mut kernel.shared;
     let mut needs = Vec::new();
-    each_reduce(&mut body, &mut |r, span| {
-        let Some(t) = kernel.values[r.value.0 as usize].ty.tensor() else {
-            return;
-        };
-        let steps = Steps::of(t, r.axis as usize);
-        if steps.needs_scratch() && r.scratch.is_none() {
-            needs.push((steps.scratch_bytes(entry_bytes(r.op, t.dtype)), span));
+    each(values, &mut body, &mut |m, _| {
+        if m.combine > 1 && m.scratch.is_none() {
+            needs.push(m.bytes);
         }
     });
-    let own = needs.iter().map(|(bytes, _)| bytes).sum::<u32>() <= OWN;
-    let largest = needs.iter().map(|(bytes, _)| *bytes).max().unwrap_or(0);
+    let own = needs.iter().sum::<u32>() <= OWN;
+    let largest = needs.iter().copied().max().unwrap_or(0);
     let mut buffers: Vec<usize> = Vec::new();
     let mut next = 0;
-    each_reduce(&mut body, &mut |r, span| {
-        let Some(t) = kernel.values[r.value.0 as usize].ty.tensor() else {
-            return;
-        };
-        let steps = Steps::of(t, r.axis as usize);
-        if !steps.needs_scratch() || r.scratch.is_some() {
+    each(values, &mut body, &mut |m, span| {
+        if m.combine == 1 || m.scratch.is_some() {
             return;
         }
-        let bytes = if own { needs[next].0 } else { largest };
+        let bytes = if own { needs[next] } else { largest };
         if buffers.len() < 2 || own {
-            kernel
-                .shared
-                .push(scratch(buffers.len(), bytes, &steps, span));
-            buffers.push(kernel.shared.len() - 1);
+            shared.push(scratch(buffers.len(), bytes, m.kind, m.combine, span));
+            buffers.push(shared.len() - 1);
         }
         let buffer = buffers[if own { next } else { next % 2 }];
-        r.scratch = Some(buffer);
+        *m.scratch = Some(buffer);
         next += 1;
     });
     let mut busy = BTreeSet::new();
-    block(&mut body, &mut busy, &mut Vec::new());
-    each_reduce(&mut body, &mut |r, span| {
-        let name = &kernel.values[r.value.0 as usize].name;
-        let Some(t) = kernel.values[r.value.0 as usize].ty.tensor() else {
-            return;
-        };
-        let steps = Steps::of(t, r.axis as usize);
-        let barriers = u32::from(steps.needs_scratch()) + u32::from(r.barrier_before);
+    block(values, &mut body, &mut busy, &mut Vec::new());
+    each(values, &mut body, &mut |m, span| {
+        let barriers = u32::from(m.combine > 1) + u32::from(*m.barrier_before);
         let text = format!(
-            "{:?} along axis {}: {} lane steps, {} partial values through {} bytes of scratch; barriers: {barriers}",
-            r.op,
-            r.axis,
-            steps.butterflies.len(),
-            if steps.needs_scratch() {
-                steps.combine()
-            } else {
-                0
-            },
-            steps.scratch_bytes(entry_bytes(r.op, t.dtype)),
+            "{}: {} lane steps, {} partial values through {} bytes of scratch; barriers: {barriers}",
+            m.what,
+            m.lane_steps,
+            if m.combine > 1 { m.combine } else { 0 },
+            m.bytes,
         );
         report
-            .add("reduction", span, name, text)
-            .number("lane_steps", steps.butterflies.len() as i64)
-            .number(
-                "scratch_bytes",
-                steps.scratch_bytes(entry_bytes(r.op, t.dtype)).into(),
-            )
+            .add(m.kind, span, m.name, text)
+            .number("lane_steps", m.lane_steps.into())
+            .number("scratch_bytes", m.bytes.into())
             .number("barriers", barriers.into());
     });
     kernel.body = body;
 }
 
-fn scratch(number: usize, bytes: u32, steps: &Steps, span: Span) -> Shared {
+fn scratch(number: usize, bytes: u32, kind: &str, combine: u32, span: Span) -> Shared {
     Shared {
         name: format!("scratch{number}"),
         dtype: DType::U32,
         bytes,
         align: 16,
         stages: 1,
-        detail: format!("partial values of {} warps of a reduction", steps.combine()),
+        detail: format!("partial values of {combine} warps of a {kind}"),
         span,
     }
 }
 
-fn each_reduce(stmts: &mut Block, f: &mut impl FnMut(&mut crate::ir::Reduce, Span)) {
+fn each(values: &[ValueInfo], stmts: &mut Block, f: &mut impl FnMut(Meeting<'_>, Span)) {
     for stmt in stmts {
         let span = stmt.span;
-        if let StmtKind::Let(_, Op::Reduce(r)) = &mut stmt.kind {
-            f(r, span);
+        if let StmtKind::Let(_, op) = &mut stmt.kind
+            && let Some(meeting) = Meeting::of(values, op)
+        {
+            f(meeting, span);
         }
         for inner in blocks_mut(&mut stmt.kind) {
-            each_reduce(inner, f);
+            each(values, inner, f);
         }
     }
 }
 
 /// Walks with the set of scratch that may still be read; `loops` holds, per open loop, what its
 /// breaks and continues carry out.
-fn block(stmts: &mut Block, busy: &mut BTreeSet<usize>, loops: &mut Vec<BTreeSet<usize>>) {
+fn block(
+    values: &[ValueInfo],
+    stmts: &mut Block,
+    busy: &mut BTreeSet<usize>,
+    loops: &mut Vec<BTreeSet<usize>>,
+) {
     for stmt in stmts {
         match &mut stmt.kind {
-            StmtKind::Let(_, Op::Reduce(r)) => {
-                if let Some(s) = r.scratch {
-                    r.barrier_before |= busy.contains(&s);
+            StmtKind::Let(_, op) => {
+                if let Some(m) = Meeting::of(values, op)
+                    && let Some(s) = *m.scratch
+                {
+                    *m.barrier_before |= busy.contains(&s);
                     busy.clear();
                     busy.insert(s);
                 }
@@ -127,12 +167,12 @@ fn block(stmts: &mut Block, busy: &mut BTreeSet<usize>, loops: &mut Vec<BTreeSet
                 then, otherwise, ..
             } => {
                 let mut other = busy.clone();
-                block(then, busy, loops);
-                block(otherwise, &mut other, loops);
+                block(values, then, busy, loops);
+                block(values, otherwise, &mut other, loops);
                 busy.extend(other);
             }
-            StmtKind::For { body, .. } => around(&mut [body], busy, loops),
-            StmtKind::While { head, body, .. } => around(&mut [head, body], busy, loops),
+            StmtKind::For { body, .. } => around(values, &mut [body], busy, loops),
+            StmtKind::While { head, body, .. } => around(values, &mut [head, body], busy, loops),
             StmtKind::Break(up) | StmtKind::Continue(up) => {
                 let at = loops.len().checked_sub(1 + *up as usize);
                 if let Some(out) = at.and_then(|i| loops.get_mut(i)) {
@@ -144,12 +184,17 @@ fn block(stmts: &mut Block, busy: &mut BTreeSet<usize>, loops: &mut Vec<BTreeSet
     }
 }
 
-fn around(bodies: &mut [&mut Block], busy: &mut BTreeSet<usize>, loops: &mut Vec<BTreeSet<usize>>) {
+fn around(
+    values: &[ValueInfo],
+    bodies: &mut [&mut Block],
+    busy: &mut BTreeSet<usize>,
+    loops: &mut Vec<BTreeSet<usize>>,
+) {
     loop {
         let before = busy.clone();
         loops.push(BTreeSet::new());
         for body in bodies.iter_mut() {
-            block(body, busy, loops);
+            block(values, body, busy, loops);
         }
         busy.extend(loops.pop().expect("pushed above"));
         busy.extend(&before);
@@ -189,7 +234,11 @@ mod tests {
     fn plan(k: &mut Kernel) -> Vec<bool> {
         run(k, &mut Report::default());
         let mut found = Vec::new();
-        each_reduce(&mut k.body, &mut |r, _| found.push(r.barrier_before));
+        let mut body = std::mem::take(&mut k.body);
+        each(&k.values, &mut body, &mut |m, _| {
+            found.push(*m.barrier_before);
+        });
+        k.body = body;
         found
     }
 
