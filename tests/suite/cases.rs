@@ -31,6 +31,7 @@ pub fn all(device: &Device) -> Result<Vec<Outcome>> {
     for_type::<f16>(device, &mut out)?;
     for_type::<bf16>(device, &mut out)?;
     super::rows::all(device, &mut out)?;
+    super::scans::all(device, &mut out)?;
     Ok(out)
 }
 

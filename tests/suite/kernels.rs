@@ -12,6 +12,8 @@ pub mod rms_norm;
 pub mod rms_norm_backward;
 #[path = "../../examples/row_sum.rs"]
 pub mod row_sum;
+#[path = "../../examples/scan.rs"]
+pub mod scan;
 #[path = "../../examples/silu.rs"]
 pub mod silu;
 #[path = "../../examples/softmax.rs"]

@@ -18,6 +18,7 @@ mod given;
 pub mod inputs;
 pub mod kernels;
 pub mod rows;
+mod scans;
 
 use tiki::prelude::Element as Typed;
 

@@ -1,0 +1,296 @@
+//! Scans: along rows of every width, with several tiles and more than one group of tiles; in both directions; with and
+//! without the element itself; along the first axis of a matrix; recurrences against a sequential loop in f64.
+//!
+//! The order of combination is fixed by the layout, so there is nothing between two devices, bit for bit.
+
+use super::cases::{Result, U, poisoned, push, typed, wide};
+use super::formulas::near;
+use super::inputs::mixed;
+use super::kernels::scan::{MAX, SUM, recurrence, scan, scan_columns};
+use super::{Outcome, Real};
+use tiki::prelude::*;
+use tiki::{Device, Tensor};
+
+/// Rows and their widths: one tile and less, two tiles, none.
+const SHAPES: [[usize; 2]; 9] = [
+    [2, 1],
+    [2, 31],
+    [2, 129],
+    [2, 576],
+    [2, 1024],
+    [3, 4096],
+    [3, 16384],
+    [1, 65536],
+    [0, 64],
+];
+
+/// What a scan gives at each place, and the magnitude of its terms.
+fn scanned(
+    x: &[f64],
+    width: usize,
+    max: bool,
+    exclusive: bool,
+    reverse: bool,
+) -> (Vec<f64>, Vec<f64>) {
+    let (mut y, mut terms) = (vec![0.0; x.len()], vec![0.0; x.len()]);
+    for row in 0..x.len().checked_div(width).unwrap_or(0) {
+        let (mut so_far, mut size) = (if max { f64::NEG_INFINITY } else { 0.0 }, 0.0);
+        for i in 0..width {
+            let at = row * width + if reverse { width - 1 - i } else { i };
+            let before = (so_far, size);
+            so_far = match max {
+                true if x[at].is_nan() || so_far.is_nan() => f64::NAN,
+                true => x[at].max(so_far),
+                false => so_far + x[at],
+            };
+            size += x[at].abs();
+            (y[at], terms[at]) = if exclusive { before } else { (so_far, size) };
+        }
+    }
+    (y, terms)
+}
+
+type Launch<E, const R: usize> = fn(&tiki::Stream, &Tensor<E, R>, &mut Tensor<E, R>) -> Result<()>;
+
+struct Kind {
+    what: &'static str,
+    max: bool,
+    exclusive: bool,
+    reverse: bool,
+}
+
+fn rows<E: Real>(
+    device: &Device,
+    out: &mut Vec<Outcome>,
+    kind: &Kind,
+    shapes: &[[usize; 2]],
+    launch: Launch<E, 2>,
+) -> Result<()> {
+    for shape in shapes {
+        let [count, width] = *shape;
+        let x = typed::<E>(&mixed(count * width, width as u64 + 71));
+        let mut y = poisoned::<E, 2>(device, *shape)?;
+        let input = device.tensor_from(&x, *shape)?;
+        launch(&device.stream(), &input, &mut y)?;
+        let got = y.to_vec()?;
+        let (want, terms) = scanned(&wide(&x), width, kind.max, kind.exclusive, kind.reverse);
+        // Within a tile a chain of some twenty sums, then at most one a group and its tree.
+        let bound = if kind.max { 0.0 } else { 48.0 * U };
+        let name = format!("{} {} {count} x {width}", kind.what, E::NAME);
+        push(
+            out,
+            name,
+            None,
+            &got,
+            verdict(&got, &want, &terms, bound, kind.max),
+        );
+    }
+    Ok(())
+}
+
+/// Sums within the bound; the greatest exactly, infinity and NaN too.
+fn verdict<E: Real>(
+    got: &[E],
+    want: &[f64],
+    terms: &[f64],
+    bound: f64,
+    max: bool,
+) -> std::result::Result<String, String> {
+    if !max {
+        return near(got, want, terms, bound);
+    }
+    let same = |(g, w): (&E, &f64)| {
+        let (g, w) = (g.wide_of(), E::from_wide(*w).wide_of());
+        g == w || g.is_nan() && w.is_nan()
+    };
+    match got.iter().zip(want).filter(|p| !same(*p)).count() {
+        0 => Ok("exact".into()),
+        wrong => Err(format!("{wrong} wrong")),
+    }
+}
+
+/// NaN, infinities, subnormals and -0 keep what they mean.
+fn special(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
+    let stream = device.stream();
+    let tiny = f32::from_bits(1);
+    let mut x = vec![-tiny; 5000];
+    x[3] = 3.0 * tiny;
+    x[4500] = f32::INFINITY;
+    x[4700] = f32::NAN;
+    let (mut sums, mut tops) = (poisoned(device, [1, 5000])?, poisoned(device, [1, 5000])?);
+    let input = device.tensor_from(&x, [1, 5000])?;
+    scan::<f32, SUM, false, false, 4096, 1, 256, 2>::launch(&stream, &input, &mut sums)?;
+    scan::<f32, MAX, false, false, 4096, 1, 256, 2>::launch(&stream, &input, &mut tops)?;
+    let x: Vec<f64> = wide(&x);
+    for (max, got) in [(false, sums.to_vec()?), (true, tops.to_vec()?)] {
+        let (want, _) = scanned(&x, 5000, max, false, false);
+        // Sums of few subnormals are exact.
+        let verdict = verdict(&got, &want, &want, 0.0, true);
+        push(
+            out,
+            format!("special values, greatest {max}"),
+            None,
+            &got,
+            verdict,
+        );
+    }
+    Ok(())
+}
+
+fn columns<E: Real>(
+    device: &Device,
+    out: &mut Vec<Outcome>,
+    kind: &Kind,
+    launch: Launch<E, 3>,
+) -> Result<()> {
+    for [outer, length, inner] in [[2, 300, 40], [1, 1, 8], [3, 128, 32]] {
+        let count = outer * length * inner;
+        let x = typed::<E>(&mixed(count, 81 + count as u64));
+        let mut y = poisoned::<E, 3>(device, [outer, length, inner])?;
+        let input = device.tensor_from(&x, [outer, length, inner])?;
+        launch(&device.stream(), &input, &mut y)?;
+        let got = y.to_vec()?;
+        // As rows: the axis brought to the end and back.
+        let at = |o: usize, l: usize, i: usize| (o * length + l) * inner + i;
+        let xs = wide(&x);
+        let mut rows = Vec::new();
+        for o in 0..outer {
+            for i in 0..inner {
+                rows.extend((0..length).map(|l| xs[at(o, l, i)]));
+            }
+        }
+        let (want, terms) = scanned(&rows, length, kind.max, kind.exclusive, kind.reverse);
+        let (mut w, mut t) = (vec![0.0; count], vec![0.0; count]);
+        for (n, (want, term)) in want.iter().zip(&terms).enumerate() {
+            let (row, l) = (n / length, n % length);
+            let to = at(row / inner, l, row % inner);
+            (w[to], t[to]) = (*want, *term);
+        }
+        let bound = if kind.max { 0.0 } else { 32.0 * U };
+        let name = format!("{} {} {outer} x {length} x {inner}", kind.what, E::NAME);
+        push(
+            out,
+            name,
+            None,
+            &got,
+            verdict(&got, &w, &t, bound, kind.max),
+        );
+    }
+    Ok(())
+}
+
+/// `h = a * h + b` in order, and the magnitude of what could have been rounded.
+fn recurrences<E: Real>(
+    device: &Device,
+    out: &mut Vec<Outcome>,
+    exclusive: bool,
+    reverse: bool,
+    shapes: &[[usize; 2]],
+    launch: fn(&tiki::Stream, &Tensor<E, 2>, &Tensor<E, 2>, &mut Tensor<E, 2>) -> Result<()>,
+) -> Result<()> {
+    for shape in shapes {
+        let [count, width] = *shape;
+        let b = typed::<E>(&mixed(count * width, width as u64 + 91));
+        let mut random = super::inputs::Random::new(width as u64);
+        let a: Vec<f64> = (0..count * width)
+            .map(|_| 1.2 * random.uniform() - 0.2)
+            .collect();
+        let a = typed::<E>(&a);
+        let mut y = poisoned::<E, 2>(device, *shape)?;
+        let (da, db) = (
+            device.tensor_from(&a, *shape)?,
+            device.tensor_from(&b, *shape)?,
+        );
+        launch(&device.stream(), &da, &db, &mut y)?;
+        let got = y.to_vec()?;
+        let (xs, ys) = (wide(&a), wide(&b));
+        let (mut want, mut terms) = (vec![0.0; xs.len()], vec![0.0; xs.len()]);
+        for row in 0..count {
+            let (mut h, mut size) = (0.0, 0.0);
+            for i in 0..width {
+                let at = row * width + if reverse { width - 1 - i } else { i };
+                let before = (h, size);
+                h = xs[at] * h + ys[at];
+                size = xs[at].abs() * size + ys[at].abs();
+                (want[at], terms[at]) = if exclusive { before } else { (h, size) };
+            }
+        }
+        let name = format!(
+            "recurrence {} {count} x {width}, exclusive {exclusive}, reverse {reverse}",
+            E::NAME
+        );
+        // Each step's roundings, and those of the products that carry it on, weaken as it does.
+        push(out, name, None, &got, near(&got, &want, &terms, 48.0 * U));
+    }
+    Ok(())
+}
+
+macro_rules! kind {
+    ($what:literal, $op:ident, $exclusive:literal, $reverse:literal) => {
+        &Kind {
+            what: concat!($what, ", exclusive ", $exclusive, ", reverse ", $reverse),
+            max: $op == MAX,
+            exclusive: $exclusive,
+            reverse: $reverse,
+        }
+    };
+}
+
+macro_rules! scans {
+    ($device:ident, $out:ident; $(($e:ident, $op:ident, $exclusive:literal, $reverse:literal, $n:literal, $v:literal, $t:literal, $b:literal, $shapes:expr)),*) => {$(
+        rows::<$e>($device, $out, kind!("scan", $op, $exclusive, $reverse), $shapes, |s, x, y| {
+            scan::<$e, $op, $exclusive, $reverse, $n, $v, $t, $b>::launch(s, x, y)
+        })?;
+    )*};
+}
+
+/// All of them.
+pub fn all(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
+    scans!(device, out;
+        (f32, SUM, false, false, 4096, 1, 256, 2, &SHAPES),
+        (f32, SUM, true, false, 4096, 1, 256, 2, &SHAPES[4..7]),
+        (f32, SUM, false, true, 4096, 1, 256, 2, &SHAPES[1..7]),
+        (f32, SUM, true, true, 4096, 1, 256, 2, &SHAPES[4..7]),
+        (f32, MAX, false, false, 4096, 1, 256, 2, &SHAPES[..7]),
+        (f32, MAX, true, true, 4096, 1, 256, 2, &SHAPES[3..7]),
+        (f32, SUM, false, false, 4096, 4, 128, 4, &[[1, 4096 * 259 + 4], [3, 20480]]),
+        (f16, SUM, false, false, 4096, 1, 256, 2, &SHAPES[..7]),
+        (f16, SUM, false, false, 4096, 8, 128, 4, &[[2, 16384], [1, 65536]]),
+        (bf16, MAX, false, true, 4096, 1, 256, 2, &SHAPES[1..7])
+    );
+    columns::<f32>(
+        device,
+        out,
+        kind!("columns", SUM, false, false),
+        |s, x, y| scan_columns::<f32, SUM, false, false, 32, 1>::launch(s, x, y),
+    )?;
+    columns::<f32>(device, out, kind!("columns", SUM, true, true), |s, x, y| {
+        scan_columns::<f32, SUM, true, true, 32, 1>::launch(s, x, y)
+    })?;
+    columns::<f32>(
+        device,
+        out,
+        kind!("columns", MAX, false, false),
+        |s, x, y| scan_columns::<f32, MAX, false, false, 32, 1>::launch(s, x, y),
+    )?;
+    columns::<bf16>(
+        device,
+        out,
+        kind!("columns", SUM, false, false),
+        |s, x, y| scan_columns::<bf16, SUM, false, false, 32, 8>::launch(s, x, y),
+    )?;
+    recurrences::<f32>(device, out, false, false, &SHAPES, |s, a, b, y| {
+        recurrence::<f32, false, false, 2048, 1, 256, 2>::launch(s, a, b, y)
+    })?;
+    recurrences::<f32>(device, out, true, true, &SHAPES[2..7], |s, a, b, y| {
+        recurrence::<f32, true, true, 2048, 1, 256, 2>::launch(s, a, b, y)
+    })?;
+    let long = [[1, 2048 * 259 + 8]];
+    recurrences::<f32>(device, out, false, false, &long, |s, a, b, y| {
+        recurrence::<f32, false, false, 2048, 4, 128, 2>::launch(s, a, b, y)
+    })?;
+    recurrences::<bf16>(device, out, false, false, &SHAPES[4..7], |s, a, b, y| {
+        recurrence::<bf16, false, false, 2048, 8, 128, 2>::launch(s, a, b, y)
+    })?;
+    special(device, out)
+}
