@@ -148,7 +148,8 @@ impl<'a> Check<'a> {
         })
     }
 
-    /// Missing in either is missing in both.
+    /// What is there in one of two partial tiles counts: a sum over chunks keeps the columns that its last chunk lacks. A
+    /// tensor of which nothing is missing says nothing of the other's edge.
     fn meet_bounds(
         &mut self,
         a: &[Option<Value>],
@@ -159,7 +160,7 @@ impl<'a> Check<'a> {
             .zip(b)
             .map(|(x, y)| match (x, y) {
                 (Some(x), Some(y)) if x != y => Some(self.emit(
-                    Op::Binary(Binary::Min, *x, *y),
+                    Op::Binary(Binary::Max, *x, *y),
                     DType::U32,
                     Uniform::Block,
                     span,
