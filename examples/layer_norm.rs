@@ -40,10 +40,27 @@ pub fn layer_norm<E: Element, const N: usize, const T: usize>(
     require!(out.shape() == x.shape());
     let row = block_idx().x;
     let map = ThreadMap::linear(T).vector_up_to(16 / E::BYTES);
-    let v = x.tile([1, N], [row, 0]).load(map).cast::<f32>();
-    let unit = standardised::<N>(&v, eps);
+    let tile = x.tile([1, N], [row, 0]);
+    let v = if E::BYTES == 4 {
+        tile.evict_last().load(map).cast::<f32>()
+    } else {
+        tile.load(map).cast::<f32>()
+    };
+    let mean = v.row_sum().map(|s| s / N as f32);
+    let centred = v.rows(&mean, |a, m| a - m);
+    let inverse = (&centred * &centred)
+        .row_sum()
+        .map(|s| rsqrt(s / N as f32 + eps));
     let w = weight.tile([N], [0]).load(map).cast::<f32>();
     let b = bias.tile([N], [0]).load(map).cast::<f32>();
+    // Rows of f32 come a second time, out of the caches, which may let go of them then.
+    let last = if E::BYTES == 4 {
+        let again = tile.evict_first().load(map).cast::<f32>();
+        again.rows(&mean, |a, m| a - m)
+    } else {
+        centred
+    };
+    let unit = last.rows(&inverse, |a, r| a * r);
     let y = unit.cols(&w, |a, g| a * g).cols(&b, |a, c| a + c);
     out.tile_mut([1, N], [row, 0]).store(&y.cast::<E>());
 }
