@@ -57,6 +57,56 @@ pub fn row_argmax_of<E: Element, const N: usize, const T: usize>(
     place.tile_mut([1], [row]).store(&v.row_argmax());
 }
 
+/// The greatest and the least of each row of any width, and where the least lies.
+#[tiki::kernel(threads = 256, grid = [x.dim(0)], build(
+    (E = f16, V = 1), (E = bf16, V = 1), (E = f32, V = 1),
+    (E = f16, V = 8), (E = bf16, V = 8), (E = f32, V = 4),
+))]
+pub fn row_extremes<E: Float, const V: usize>(
+    x: &Global<E>,
+    most: &mut Global<E, 1>,
+    least: &mut Global<E, 1>,
+    place: &mut Global<u32, 1>,
+) {
+    require!(most.dim(0) == x.dim(0) && least.dim(0) == x.dim(0) && place.dim(0) == x.dim(0));
+    require!(x.dim(1) > 0 && x.dim(1).is_multiple_of(V));
+    let row = block_idx().x;
+    let map = ThreadMap::linear(256).vector_up_to(V);
+    let first = x.tile([1, 4096], [row, 0]).load(map);
+    let mut high = first.row_max_propagate_nan();
+    let mut low = first.row_min_propagate_nan();
+    let mut at = first.row_argmin();
+    for j in 1..x.dim(1).div_ceil(4096) {
+        let v = x.tile([1, 4096], [row, j]).load(map);
+        high = high.zip(&v.row_max_propagate_nan(), |a, b| max_propagate_nan(a, b));
+        let next = v.row_min_propagate_nan();
+        // The first of several: an earlier NaN, or a least that is no greater, stays.
+        let better = low.cast::<f32>().zip(&next.cast::<f32>(), |a, b| {
+            let below = if a.is_nan() {
+                false
+            } else {
+                b.is_nan() || b < a
+            };
+            if below { 1u32 } else { 0u32 }
+        });
+        let there = v.row_argmin().zip(&better, |place, better| {
+            if better == 1 {
+                place + j as u32 * 4096
+            } else {
+                u32::MAX
+            }
+        });
+        at = at.zip(
+            &there,
+            |at, there| if there == u32::MAX { at } else { there },
+        );
+        low = low.zip(&next, |a, b| min_propagate_nan(a, b));
+    }
+    most.tile_mut([1], [row]).store(&high);
+    least.tile_mut([1], [row]).store(&low);
+    place.tile_mut([1], [row]).store(&at);
+}
+
 fn run() -> Result<bool, Box<dyn std::error::Error>> {
     let default = concat!(
         env!("CARGO_MANIFEST_DIR"),

@@ -1,4 +1,4 @@
-//! The gradient of softmax: `d_x = y * (d_out - sum(y * d_out))`, row by row, from the softmax's own result.
+//! The gradients of softmax and of its logarithm. Of softmax: `d_x = y * (d_out - sum(y * d_out))`, row by row, from the softmax's own result.
 //!
 //! One block a row; both inputs stay in registers. A row of zeros (a fully masked one) has the gradient zero.
 //!
@@ -11,8 +11,8 @@ use tiki::prelude::*;
     (E = f16, N = 576, T = 96),
     (E = bf16, N = 576, T = 96),
     (E = f32, N = 576, T = 96),
-    (E = f16, N = 4096, T = 256),
-    (E = bf16, N = 4096, T = 256),
+    (E = f16, N = 4096, T = 512),
+    (E = bf16, N = 4096, T = 512),
     (E = f32, N = 4096, T = 256),
 ))]
 pub fn softmax_backward<E: Element, const N: usize, const T: usize>(
@@ -27,6 +27,31 @@ pub fn softmax_backward<E: Element, const N: usize, const T: usize>(
     let g = d_out.tile([1, N], [row, 0]).load(map).cast::<f32>();
     let dot = (&p * &g).row_sum();
     let d = g.rows(&dot, |g, s| g - s) * &p;
+    d_x.tile_mut([1, N], [row, 0]).store(&d.cast::<E>());
+}
+
+/// The gradient of the logarithm of softmax, from its own result: `d_x = d_out - exp(y) * sum(d_out)`.
+#[tiki::kernel(threads = T, grid = [y.dim(0)], build(
+    (E = f16, N = 576, T = 96),
+    (E = bf16, N = 576, T = 96),
+    (E = f32, N = 576, T = 96),
+    (E = f16, N = 4096, T = 256),
+    (E = bf16, N = 4096, T = 256),
+    (E = f32, N = 4096, T = 256),
+))]
+pub fn log_softmax_backward<E: Element, const N: usize, const T: usize>(
+    y: &Global<E>,
+    d_out: &Global<E>,
+    d_x: &mut Global<E>,
+) {
+    require!(y.dim(1) == N && d_out.shape() == y.shape() && d_x.shape() == y.shape());
+    let row = block_idx().x;
+    let map = ThreadMap::linear(T).vector_up_to(16 / E::BYTES);
+    let l = y.tile([1, N], [row, 0]).load(map).cast::<f32>();
+    let g = d_out.tile([1, N], [row, 0]).load(map).cast::<f32>();
+    let sum = g.row_sum();
+    let share = l.rows(&sum, |l, s| exp(l) * s);
+    let d = &g - &share;
     d_x.tile_mut([1, N], [row, 0]).store(&d.cast::<E>());
 }
 
