@@ -6,11 +6,11 @@
 //!
 //! 1. A block takes the next tile's number from a counter: whoever waits, waits for blocks that already run.
 //! 2. It publishes its tile's total at once: a 64-bit word, the value and a mark, which cannot be torn apart.
-//! 3. One warp reads the totals of all tiles before its own in its *group* of 256, and the prefix of the group.
+//! 3. One warp reads the totals of all tiles before its own in its *group* of 128, and the prefix of the group.
 //! 4. The last tile of a group publishes the next group's prefix.
 //!
 //! What is combined with what depends on a tile's number alone, never on who was there first: a result is the same
-//! bits on every run. A chain of prefixes would wait for one tile after the other; here it waits once in 256 tiles.
+//! bits on every run. A chain of prefixes would wait for one tile after the other; here it waits once in 128 tiles.
 //!
 //! `scan_columns` goes along the first axis of a matrix: a block walks down its strip of columns and loads the next
 //! tile before it scans the present one.
@@ -82,32 +82,32 @@ pub fn looked_back<const OP: usize>(
     if lane == 0 {
         state.set_with([row, nth], marked(total), Order::Relaxed, Scope::Device);
     }
-    let group = nth / 256;
-    let first = group * 256;
+    let group = nth / 128;
+    let first = group * 128;
     // Where there is nothing to read, an index past the end reads 0 and costs no access.
     let none = 2 * tiles;
     let prefix = if group > 0 { tiles + group } else { none };
     let mut front = state.get_with([row, prefix], Order::Relaxed, Scope::Device);
     // All words are asked for before the first is waited for.
-    let mut words = [0u64; 8];
+    let mut words = [0u64; 4];
     let mut missing = true;
     while missing {
         let mut waits = false;
         #[unroll]
-        for k in 0..8 {
+        for k in 0..4 {
             let tile = first + 32 * k + lane;
             let at = if tile < nth { tile } else { none };
             words[k] = state.get_with([row, at], Order::Relaxed, Scope::Device);
         }
         #[unroll]
-        for k in 0..8 {
+        for k in 0..4 {
             waits = waits || (first + 32 * k + lane < nth && !is_there(words[k]));
         }
         missing = vote_any(waits);
     }
     let mut sum = nothing::<OP>();
     #[unroll]
-    for k in 0..8 {
+    for k in 0..4 {
         let there = first + 32 * k + lane < nth;
         let own = if there {
             value_of(words[k])
@@ -123,7 +123,7 @@ pub fn looked_back<const OP: usize>(
     if group > 0 {
         sum = joined::<OP>(value_of(front), sum);
     }
-    if lane == 0 && nth % 256 == 255 {
+    if lane == 0 && nth % 128 == 127 {
         let next = joined::<OP>(sum, total);
         let at = tiles + group + 1;
         state.set_with([row, at], marked(next), Order::Relaxed, Scope::Device);
@@ -141,10 +141,10 @@ pub fn looked_back<const OP: usize>(
     (E = f32, OP = 1, EXCLUSIVE = true, REVERSE = true, N = 4096, V = 1, T = 256, B = 2),
     (E = f16, OP = 0, EXCLUSIVE = false, REVERSE = false, N = 4096, V = 1, T = 256, B = 2),
     (E = bf16, OP = 1, EXCLUSIVE = false, REVERSE = true, N = 4096, V = 1, T = 256, B = 2),
-    (E = f32, OP = 0, EXCLUSIVE = false, REVERSE = false, N = 4096, V = 4, T = 128, B = 4),
-    (E = f32, OP = 1, EXCLUSIVE = false, REVERSE = false, N = 4096, V = 4, T = 128, B = 4),
-    (E = f16, OP = 0, EXCLUSIVE = false, REVERSE = false, N = 4096, V = 8, T = 128, B = 4),
-    (E = bf16, OP = 0, EXCLUSIVE = false, REVERSE = false, N = 4096, V = 8, T = 128, B = 4),
+    (E = f32, OP = 0, EXCLUSIVE = false, REVERSE = false, N = 8192, V = 4, T = 128, B = 3),
+    (E = f32, OP = 1, EXCLUSIVE = false, REVERSE = false, N = 8192, V = 4, T = 128, B = 3),
+    (E = f16, OP = 0, EXCLUSIVE = false, REVERSE = false, N = 8192, V = 8, T = 128, B = 3),
+    (E = bf16, OP = 0, EXCLUSIVE = false, REVERSE = false, N = 8192, V = 8, T = 128, B = 3),
 ))]
 pub fn scan<
     E: Element,
@@ -244,18 +244,18 @@ pub fn looked_back_at_steps(
         let at = tiles + nth;
         state.set_with([row, at], marked(total_a), Order::Relaxed, Scope::Device);
     }
-    let group = nth / 256;
-    let first = group * 256;
+    let group = nth / 128;
+    let first = group * 128;
     let none = 3 * tiles;
     let prefix = if group > 0 { 2 * tiles + group } else { none };
     let mut front = state.get_with([row, prefix], Order::Relaxed, Scope::Device);
-    let mut values = [0u64; 8];
-    let mut factors = [0u64; 8];
+    let mut values = [0u64; 4];
+    let mut factors = [0u64; 4];
     let mut missing = true;
     while missing {
         let mut waits = false;
         #[unroll]
-        for k in 0..8 {
+        for k in 0..4 {
             let tile = first + 32 * k + lane;
             let at = if tile < nth { tile } else { none };
             let beside = if tile < nth { tiles + tile } else { none };
@@ -263,7 +263,7 @@ pub fn looked_back_at_steps(
             factors[k] = state.get_with([row, beside], Order::Relaxed, Scope::Device);
         }
         #[unroll]
-        for k in 0..8 {
+        for k in 0..4 {
             let there = is_there(values[k]) && is_there(factors[k]);
             waits = waits || (first + 32 * k + lane < nth && !there);
         }
@@ -271,7 +271,7 @@ pub fn looked_back_at_steps(
     }
     let (mut a, mut b) = (1.0f32, 0.0f32);
     #[unroll]
-    for k in 0..8 {
+    for k in 0..4 {
         let before = first + 32 * k + lane < nth;
         if vote_any(before) {
             let own_a = if before { value_of(factors[k]) } else { 1.0 };
@@ -286,7 +286,7 @@ pub fn looked_back_at_steps(
         front = state.get_with([row, prefix], Order::Relaxed, Scope::Device);
     }
     let before = fma(a, value_of(front), b);
-    if lane == 0 && nth % 256 == 255 {
+    if lane == 0 && nth % 128 == 127 {
         let next = fma(total_a, before, total_b);
         let at = 2 * tiles + group + 1;
         state.set_with([row, at], marked(next), Order::Relaxed, Scope::Device);
@@ -298,8 +298,8 @@ pub fn looked_back_at_steps(
     workspace(ticket = [1], state = [b.dim(0), 3 * b.dim(1).div_ceil(N)]), build(
     (E = f32, EXCLUSIVE = false, REVERSE = false, N = 2048, V = 1, T = 256, B = 2),
     (E = f32, EXCLUSIVE = true, REVERSE = true, N = 2048, V = 1, T = 256, B = 2),
-    (E = f32, EXCLUSIVE = false, REVERSE = false, N = 2048, V = 4, T = 128, B = 2),
-    (E = bf16, EXCLUSIVE = false, REVERSE = false, N = 2048, V = 8, T = 128, B = 2),
+    (E = f32, EXCLUSIVE = false, REVERSE = false, N = 4096, V = 4, T = 128, B = 2),
+    (E = bf16, EXCLUSIVE = false, REVERSE = false, N = 4096, V = 8, T = 128, B = 2),
 ))]
 pub fn recurrence<
     E: Element,

@@ -32,6 +32,7 @@ pub fn all(device: &Device) -> Result<Vec<Outcome>> {
     for_type::<bf16>(device, &mut out)?;
     super::rows::all(device, &mut out)?;
     super::scans::all(device, &mut out)?;
+    super::library::all(device, &mut out)?;
     Ok(out)
 }
 

@@ -93,3 +93,74 @@ pub fn norm_gradient(x: &[f64], w: &[f64], g: &[f64], eps: f64) -> [Vec<f64>; 4]
         each(&|i| (g[i] * x[i] * r).abs()),
     ]
 }
+
+/// Of the input and its terms; of the weight and its terms, this row's share (the bias's share is the gradient).
+pub fn layer_norm_gradient(x: &[f64], w: &[f64], g: &[f64], eps: f64) -> [Vec<f64>; 4] {
+    let n = x.len();
+    let mean_of = |f: &dyn Fn(usize) -> f64| (0..n).map(f).sum::<f64>() / n as f64;
+    let mean = mean_of(&|i| x[i]);
+    let far = mean_of(&|i| x[i].abs());
+    let r = 1.0 / (mean_of(&|i| (x[i] - mean).powi(2)) + eps).sqrt();
+    let unit: Vec<f64> = x.iter().map(|v| (v - mean) * r).collect();
+    let wide: Vec<f64> = x.iter().map(|v| (v.abs() + far) * r).collect();
+    let s: Vec<f64> = g.iter().zip(w).map(|(g, w)| g * w).collect();
+    let (level, slope) = (mean_of(&|i| s[i]), mean_of(&|i| s[i] * unit[i]));
+    let (size, steep) = (
+        mean_of(&|i| s[i].abs()),
+        mean_of(&|i| (s[i] * wide[i]).abs()),
+    );
+    let each = |f: &dyn Fn(usize) -> f64| (0..n).map(f).collect::<Vec<f64>>();
+    [
+        each(&|i| r * (s[i] - level - unit[i] * slope)),
+        each(&|i| r * (s[i].abs() + size + wide[i] * steep)),
+        each(&|i| g[i] * unit[i]),
+        each(&|i| g[i].abs() * wide[i]),
+    ]
+}
+
+/// Invariant: the gradients' formulas are the derivatives of the forward ones. Witness: central differences in f64, in
+/// every direction.
+#[test]
+fn gradients_are_finite_differences() {
+    let series = |n: usize, step: usize| -> Vec<f64> {
+        (0..n)
+            .map(|i| (i * step % 101) as f64 / 50.0 - 1.0)
+            .collect()
+    };
+    let (n, eps, h) = (9, 1e-3, 1e-5);
+    let (x, w, g) = (series(n, 37), series(n, 17), series(n, 71));
+    let along = |f: &dyn Fn(&[f64]) -> Vec<f64>, x: &[f64], i: usize| -> f64 {
+        let moved = |by: f64| {
+            let mut x = x.to_vec();
+            x[i] += by;
+            f(&x).iter().zip(&g).map(|(y, g)| y * g).sum::<f64>()
+        };
+        (moved(h) - moved(-h)) / (2.0 * h)
+    };
+    let same = |what: &str, got: &[f64], f: &dyn Fn(&[f64]) -> Vec<f64>, x: &[f64]| {
+        for (i, d) in got.iter().enumerate() {
+            let want = along(f, x, i);
+            assert!((d - want).abs() < 1e-8, "{what} {i}: {d}, {want}");
+        }
+    };
+    let none = vec![0.0; n];
+    let layer = |x: &[f64]| normed(x, &w, &none, eps)[0].clone();
+    let by_weight = |w: &[f64]| normed(&x, w, &none, eps)[0].clone();
+    let [d_x, _, d_w, _] = layer_norm_gradient(&x, &w, &g, eps);
+    same("LayerNorm", &d_x, &layer, &x);
+    same("LayerNorm's weight", &d_w, &by_weight, &w);
+    let rms = |x: &[f64], w: &[f64]| -> Vec<f64> {
+        let mean = x.iter().map(|v| v * v).sum::<f64>() / n as f64;
+        let r = 1.0 / (mean + eps).sqrt();
+        x.iter().zip(w).map(|(x, w)| x * r * w).collect()
+    };
+    let [d_x, _, d_w, _] = norm_gradient(&x, &w, &g, eps);
+    same("RMSNorm", &d_x, &|x| rms(x, &w), &x);
+    same("RMSNorm's weight", &d_w, &|w| rms(&x, w), &w);
+    let logs = |x: &[f64]| log_softmax(x)[0].clone();
+    let soft = |x: &[f64]| logs(x).iter().map(|v| v.exp()).collect::<Vec<f64>>();
+    same("softmax", &softmax_gradient(&soft(&x), &g)[0], &soft, &x);
+    let sum: f64 = g.iter().sum();
+    let d: Vec<f64> = soft(&x).iter().zip(&g).map(|(p, g)| g - p * sum).collect();
+    same("its logarithm", &d, &logs, &x);
+}

@@ -17,6 +17,7 @@ pub mod formulas;
 mod given;
 pub mod inputs;
 pub mod kernels;
+mod library;
 pub mod rows;
 mod scans;
 

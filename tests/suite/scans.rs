@@ -253,9 +253,9 @@ pub fn all(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
         (f32, SUM, true, true, 4096, 1, 256, 2, &SHAPES[4..7]),
         (f32, MAX, false, false, 4096, 1, 256, 2, &SHAPES[..7]),
         (f32, MAX, true, true, 4096, 1, 256, 2, &SHAPES[3..7]),
-        (f32, SUM, false, false, 4096, 4, 128, 4, &[[1, 4096 * 259 + 4], [3, 20480]]),
+        (f32, SUM, false, false, 8192, 4, 128, 3, &[[1, 8192 * 131 + 4], [3, 20480]]),
         (f16, SUM, false, false, 4096, 1, 256, 2, &SHAPES[..7]),
-        (f16, SUM, false, false, 4096, 8, 128, 4, &[[2, 16384], [1, 65536]]),
+        (f16, SUM, false, false, 8192, 8, 128, 3, &[[2, 16384], [1, 65536]]),
         (bf16, MAX, false, true, 4096, 1, 256, 2, &SHAPES[1..7])
     );
     columns::<f32>(
@@ -285,12 +285,12 @@ pub fn all(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
     recurrences::<f32>(device, out, true, true, &SHAPES[2..7], |s, a, b, y| {
         recurrence::<f32, true, true, 2048, 1, 256, 2>::launch(s, a, b, y)
     })?;
-    let long = [[1, 2048 * 259 + 8]];
+    let long = [[1, 4096 * 131 + 8]];
     recurrences::<f32>(device, out, false, false, &long, |s, a, b, y| {
-        recurrence::<f32, false, false, 2048, 4, 128, 2>::launch(s, a, b, y)
+        recurrence::<f32, false, false, 4096, 4, 128, 2>::launch(s, a, b, y)
     })?;
     recurrences::<bf16>(device, out, false, false, &SHAPES[4..7], |s, a, b, y| {
-        recurrence::<bf16, false, false, 2048, 8, 128, 2>::launch(s, a, b, y)
+        recurrence::<bf16, false, false, 4096, 8, 128, 2>::launch(s, a, b, y)
     })?;
     special(device, out)
 }

@@ -1,0 +1,129 @@
+//! Cross entropy of rows of logits of any width, and its gradient.
+//!
+//! `loss = log(sum(exp(x))) - x[target]`; the kernel also writes the logarithm of the sum, with which the gradient
+//! `d_x = (exp(x - log_sum) - [column = target]) * d_loss` needs one reading and one writing. A row whose target lies
+//! past the last column counts for nothing: loss and gradient 0.
+//!
+//! One block a row, in chunks of 4096 columns: the greatest and the sum of exponentials are kept together. `V` is the
+//! width of the accesses, in elements, of which the row's width must be a multiple.
+//!
+//! `cargo run --release --example cross_entropy -- [WIDTH]`
+
+use std::process::ExitCode;
+use tiki::prelude::*;
+
+#[tiki::kernel(threads = 256, grid = [x.dim(0)], build(
+    (E = f32, V = 1), (E = f16, V = 1), (E = bf16, V = 1),
+    (E = f32, V = 4), (E = f16, V = 8), (E = bf16, V = 8),
+))]
+pub fn cross_entropy<E: Float, const V: usize>(
+    x: &Global<E>,
+    target: &Global<u32, 1>,
+    loss: &mut Global<f32, 1>,
+    log_sum: &mut Global<f32, 1>,
+) {
+    require!(target.dim(0) == x.dim(0) && loss.dim(0) == x.dim(0) && log_sum.dim(0) == x.dim(0));
+    require!(x.dim(1) > 0 && x.dim(1).is_multiple_of(V));
+    let row = block_idx().x;
+    let map = ThreadMap::linear(256).vector_up_to(V);
+    let first = x
+        .tile([1, 4096], [row, 0])
+        .fill(E::NEG_INFINITY)
+        .load(map)
+        .cast::<f32>();
+    let mut top = first.row_max_propagate_nan();
+    let finite = |m: f32| if m == f32::NEG_INFINITY { 0.0 } else { m };
+    let mut sum = first.rows(&top, |a, m| exp(a - finite(m))).row_sum();
+    for j in 1..x.dim(1).div_ceil(4096) {
+        let v = x
+            .tile([1, 4096], [row, j])
+            .fill(E::NEG_INFINITY)
+            .load(map)
+            .cast::<f32>();
+        let next = top.zip(&v.row_max_propagate_nan(), |a, b| max_propagate_nan(a, b));
+        let shrink = top.zip(&next, |a, b| exp(a - finite(b)));
+        let more = v.rows(&next, |a, m| exp(a - finite(m))).row_sum();
+        sum = sum.zip(&shrink, |s, k| s * k) + more;
+        top = next;
+    }
+    let all = top.zip(&sum, |m, s| finite(m) + log(s));
+    let at = target.get([row]) as usize;
+    let hit = x.get([row, at]).cast::<f32>();
+    let counts = at < x.dim(1);
+    log_sum.tile_mut([1], [row]).store(&all);
+    loss.tile_mut([1], [row])
+        .store(&all.map(|l| if counts { l - hit } else { 0.0 }));
+}
+
+#[tiki::kernel(threads = 256, grid = [x.dim(1).div_ceil(2048), x.dim(0)], build(
+    (E = f32, V = 1), (E = f16, V = 1), (E = bf16, V = 1),
+    (E = f32, V = 4), (E = f16, V = 8), (E = bf16, V = 8),
+))]
+pub fn cross_entropy_backward<E: Float, const V: usize>(
+    x: &Global<E>,
+    target: &Global<u32, 1>,
+    log_sum: &Global<f32, 1>,
+    d_loss: &Global<f32, 1>,
+    d_x: &mut Global<E>,
+) {
+    require!(target.dim(0) == x.dim(0) && log_sum.dim(0) == x.dim(0) && d_loss.dim(0) == x.dim(0));
+    require!(d_x.shape() == x.shape() && x.dim(1).is_multiple_of(V));
+    let (chunk, row) = (block_idx().x, block_idx().y);
+    let map = ThreadMap::linear(256).vector_up_to(V);
+    let at = target.get([row]) as usize;
+    let (all, scale) = (log_sum.get([row]), d_loss.get([row]));
+    let counts = at < x.dim(1);
+    let v = x.tile([1, 2048], [row, chunk]).load(map).cast::<f32>();
+    let d = v.map_at(|a, [_, c]| {
+        let p = exp(a - all);
+        let d = (if chunk * 2048 + c == at { p - 1.0 } else { p }) * scale;
+        if counts { d } else { 0.0 }
+    });
+    d_x.tile_mut([1, 2048], [row, chunk]).store(&d.cast::<E>());
+}
+
+fn run() -> Result<bool, Box<dyn std::error::Error>> {
+    let width: usize = match std::env::args().nth(1) {
+        Some(text) => text
+            .parse()
+            .map_err(|_| format!("`{text}` is not a width"))?,
+        None => 5003,
+    };
+    let device = tiki::Device::open_default()?;
+    let stream = device.stream();
+    let x: Vec<f32> = (0..2 * width)
+        .map(|i| (i * 7919 % 1009) as f32 / 100.0)
+        .collect();
+    let input = device.tensor_from(&x, [2, width])?;
+    let target = device.tensor_from(&[width as u32 / 2, width as u32], [2])?;
+    let mut loss = device.zeros::<f32, 1>([2])?;
+    let mut sums = device.zeros::<f32, 1>([2])?;
+    cross_entropy::<f32, 1>::launch(&stream, &input, &target, &mut loss, &mut sums)?;
+    let all: f64 = x[..width]
+        .iter()
+        .map(|v| f64::from(*v).exp())
+        .sum::<f64>()
+        .ln();
+    let want = all - f64::from(x[width / 2]);
+    let got = loss.to_vec()?;
+    println!(
+        "{}: losses {got:?}, expected {want:.6} and 0",
+        device.name()
+    );
+    println!("{}", cross_entropy::<f32, 1>::REPORT);
+    Ok((f64::from(got[0]) - want).abs() < 1e-5 && got[1] == 0.0)
+}
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => {
+            eprintln!("error: the result is further from the formula than it may be");
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! The gradients of LayerNorm: of its input, its weight and its bias.
+//!
+//! With `u = (x - mean) * r`, `r = 1 / sqrt(variance + eps)` and `s = d_out * weight`:
+//! `d_x = r * (s - mean(s) - u * mean(s * u))`, `d_weight = sum over the rows of d_out * u`, `d_bias = sum of d_out`.
+//!
+//! 1. `layer_norm_backward`: as many blocks as `parts` has pairs of rows, chosen by the caller. Block b takes the rows
+//!    b, b + blocks, ..; it loads the next row before it reduces the present one, and adds up both gradients in registers,
+//!    in f32: row b of `parts` is the weight's share, row b + blocks the bias's.
+//! 2. `column_sums` adds the blocks' parts in a fixed order: a result is reproducible bit for bit.
+//!
+//! `cargo run --release --example layer_norm_backward -- [ROWS]`
+
+use std::process::ExitCode;
+use tiki::prelude::*;
+
+#[tiki::kernel(threads = T, grid = [parts.dim(1)], build(
+    (E = f16, N = 576, T = 96),
+    (E = bf16, N = 576, T = 96),
+    (E = f32, N = 576, T = 96),
+    (E = f16, N = 4096, T = 512),
+    (E = bf16, N = 4096, T = 512),
+    (E = f32, N = 4096, T = 512),
+))]
+pub fn layer_norm_backward<E: Element, const N: usize, const T: usize>(
+    x: &Global<E>,
+    weight: &Global<E, 1>,
+    d_out: &Global<E>,
+    d_x: &mut Global<E>,
+    parts: &mut Global<f32, 3>,
+    eps: f32,
+) {
+    require!(x.dim(1) == N && weight.dim(0) == N && parts.dim(0) == 2 && parts.dim(2) == N);
+    require!(d_out.shape() == x.shape() && d_x.shape() == x.shape());
+    let map = ThreadMap::linear(T).vector_up_to(16 / E::BYTES);
+    let (first, blocks) = (block_idx().x, parts.dim(1));
+    let w = weight.tile([N], [0]).load(map);
+    let mut xs = x.tile([1, N], [first, 0]).load(map);
+    let mut gs = d_out.tile([1, N], [first, 0]).load(map);
+    let mut d_weight = xs.cast::<f32>().map(|_| 0.0f32);
+    let mut d_bias = xs.cast::<f32>().map(|_| 0.0f32);
+    for k in 0..x.dim(0).div_ceil(blocks) {
+        let row = first + k * blocks;
+        let (v, g) = (xs.cast::<f32>(), gs.cast::<f32>());
+        // Rows past the last read as zeros, and add nothing.
+        let x_next = x.tile([1, N], [row + blocks, 0]).load(map);
+        let g_next = d_out.tile([1, N], [row + blocks, 0]).load(map);
+        let mean = v.row_sum().map(|s| s / N as f32);
+        let centred = v.rows(&mean, |a, m| a - m);
+        let r = (&centred * &centred)
+            .row_sum()
+            .map(|s| rsqrt(s / N as f32 + eps));
+        let unit = centred.rows(&r, |a, r| a * r);
+        let s = g.cols(&w.cast::<f32>(), |g, w| g * w);
+        let level = s.row_sum().map(|s| s / N as f32);
+        let slope = (&s * &unit).row_sum().map(|s| s / N as f32);
+        let across = unit.rows(&slope, |u, k| u * k);
+        let d = s.rows(&level, |s, m| s - m) - &across;
+        d_x.tile_mut([1, N], [row, 0])
+            .store(&d.rows(&r, |d, r| d * r).cast::<E>());
+        d_weight = &d_weight + &(&g * &unit);
+        d_bias = &d_bias + &g;
+        xs = x_next;
+        gs = g_next;
+    }
+    parts
+        .at_mut([0])
+        .tile_mut([1, N], [first, 0])
+        .store(&d_weight);
+    parts
+        .at_mut([1])
+        .tile_mut([1, N], [first, 0])
+        .store(&d_bias);
+}
+
+/// The sums of `parts` over its middle axis.
+#[tiki::kernel(threads = 256, grid = [parts.dim(2).div_ceil(32), parts.dim(0)], build((E = f16), (E = bf16), (E = f32)))]
+pub fn column_sums<E: Element>(parts: &Global<f32, 3>, sums: &mut Global<E>) {
+    require!(sums.dim(0) == parts.dim(0) && sums.dim(1) == parts.dim(2) && parts.dim(1) > 0);
+    let (at, which) = (block_idx().x, block_idx().y);
+    let map = ThreadMap::linear(256);
+    let from = parts.at([which]);
+    let mut total = from.tile([64, 32], [0, at]).load(map);
+    for k in 1..parts.dim(1).div_ceil(64) {
+        total = &total + &from.tile([64, 32], [k, at]).load(map);
+    }
+    sums.at_mut([which])
+        .tile_mut([32], [at])
+        .store(&total.col_sum().cast::<E>());
+}
+
+fn run() -> Result<bool, Box<dyn std::error::Error>> {
+    let rows: usize = match std::env::args().nth(1) {
+        Some(text) => text
+            .parse()
+            .map_err(|_| format!("`{text}` is not a number of rows"))?,
+        None => 64,
+    };
+    const N: usize = 576;
+    let device = tiki::Device::open_default()?;
+    let stream = device.stream();
+    let series = |count: usize, step: usize| -> Vec<f32> {
+        (0..count)
+            .map(|i| ((i * step) % 1009) as f32 / 504.0 - 1.0)
+            .collect()
+    };
+    let (x, g, w) = (
+        series(rows * N, 7919),
+        series(rows * N, 613),
+        series(N, 211),
+    );
+    let mut d_x = device.zeros::<f32, 2>([rows, N])?;
+    let mut d_w = device.zeros::<f32, 2>([2, N])?;
+    let mut parts = device.zeros::<f32, 3>([2, 8, N])?;
+    layer_norm_backward::<f32, N, 96>::launch(
+        &stream,
+        &device.tensor_from(&x, [rows, N])?,
+        &device.tensor_from(&w, [N])?,
+        &device.tensor_from(&g, [rows, N])?,
+        &mut d_x,
+        &mut parts,
+        1e-5,
+    )?;
+    column_sums::<f32>::launch(&stream, &parts, &mut d_w)?;
+    // The rows of a LayerNorm do not change if a constant is added: their gradients sum to nothing.
+    let sums = d_x.to_vec()?;
+    let sums = sums
+        .chunks(N)
+        .map(|row| row.iter().map(|v| f64::from(*v)).sum::<f64>());
+    let off_x = sums.map(f64::abs).fold(0.0, f64::max);
+    let bias: Vec<f64> = (0..N)
+        .map(|c| (0..rows).map(|r| f64::from(g[r * N + c])).sum())
+        .collect();
+    let got = d_w.to_vec()?;
+    let pairs = got[N..].iter().zip(&bias);
+    let off_b = pairs
+        .map(|(a, b)| (f64::from(*a) - b).abs())
+        .fold(0.0, f64::max);
+    println!(
+        "{}: layer_norm_backward of {rows} x {N}, at most {off_x:.1e} and {off_b:.1e} off",
+        device.name()
+    );
+    println!("{}", layer_norm_backward::<f32, N, 96>::REPORT);
+    Ok(off_x < 1e-3 && off_b < 1e-4)
+}
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => {
+            eprintln!("error: the result is further from the formula than it may be");
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}

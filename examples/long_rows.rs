@@ -1,0 +1,182 @@
+//! RMSNorm, LayerNorm, softmax and its logarithm of rows of any width, known at run time.
+//!
+//! A block walks along its row in chunks of 4096 columns: once for what the row has in common, once to write. The second
+//! walk reads what the first has left in the second-level cache. (Rows of up to 16384 columns whose width is known at
+//! build time stay in registers: `rms_norm`, `layer_norm`, `softmax`.)
+//!
+//! - The greatest and the sum of a softmax are kept together: where a chunk raises the greatest, the sum so far shrinks
+//!   by the exponential of the difference. A row of minus infinity alone gives zeros, and minus infinity as logarithm.
+//! - LayerNorm takes the mean first and the variance about it after, in a walk of its own: nothing cancels.
+//!
+//! `V` is the width of the accesses, in elements, of which the row's width must be a multiple.
+//!
+//! `cargo run --release --example long_rows -- [WIDTH]`
+
+use std::process::ExitCode;
+use tiki::prelude::*;
+
+#[tiki::kernel(threads = 256, grid = [x.dim(0)], build(
+    (E = f32, V = 1), (E = f16, V = 1), (E = bf16, V = 1),
+    (E = f32, V = 4), (E = f16, V = 8), (E = bf16, V = 8),
+))]
+pub fn rms_norm_long<E: Element, const V: usize>(
+    x: &Global<E>,
+    weight: &Global<E, 1>,
+    out: &mut Global<E>,
+    eps: f32,
+) {
+    require!(out.shape() == x.shape() && weight.dim(0) == x.dim(1));
+    require!(x.dim(1) > 0 && x.dim(1).is_multiple_of(V));
+    let row = block_idx().x;
+    let map = ThreadMap::linear(256).vector_up_to(V);
+    let chunks = x.dim(1).div_ceil(4096);
+    // Missing columns read as zeros.
+    let first = x.tile([1, 4096], [row, 0]).load(map).cast::<f32>();
+    let mut squares = &first * &first;
+    for j in 1..chunks {
+        let v = x.tile([1, 4096], [row, j]).load(map).cast::<f32>();
+        squares = &squares + &(&v * &v);
+    }
+    let scale = squares.row_sum().map(|s| rsqrt(s / x.dim(1) as f32 + eps));
+    for j in 0..chunks {
+        let v = x.tile([1, 4096], [row, j]).load(map).cast::<f32>();
+        let w = weight.tile([4096], [j]).load(map).cast::<f32>();
+        let y = v.rows(&scale, |a, r| a * r).cols(&w, |a, g| a * g);
+        out.tile_mut([1, 4096], [row, j]).store(&y.cast::<E>());
+    }
+}
+
+#[tiki::kernel(threads = 256, grid = [x.dim(0)], build(
+    (E = f32, V = 1), (E = f16, V = 1), (E = bf16, V = 1),
+    (E = f32, V = 4), (E = f16, V = 8), (E = bf16, V = 8),
+))]
+pub fn layer_norm_long<E: Element, const V: usize>(
+    x: &Global<E>,
+    weight: &Global<E, 1>,
+    bias: &Global<E, 1>,
+    out: &mut Global<E>,
+    eps: f32,
+) {
+    require!(out.shape() == x.shape() && weight.dim(0) == x.dim(1) && bias.dim(0) == x.dim(1));
+    require!(x.dim(1) > 0 && x.dim(1).is_multiple_of(V));
+    let row = block_idx().x;
+    let map = ThreadMap::linear(256).vector_up_to(V);
+    let (chunks, width) = (x.dim(1).div_ceil(4096), x.dim(1) as f32);
+    let mut sums = x.tile([1, 4096], [row, 0]).load(map).cast::<f32>();
+    for j in 1..chunks {
+        sums = &sums + &x.tile([1, 4096], [row, j]).load(map).cast::<f32>();
+    }
+    let mean = sums.row_sum().map(|s| s / width);
+    let mut squares = sums.map(|_| 0.0f32);
+    for j in 0..chunks {
+        let v = x.tile([1, 4096], [row, j]).load(map).cast::<f32>();
+        let d = v.rows(&mean, |a, m| a - m);
+        // Missing columns are as far from the mean as zero is: they do not count.
+        let there = d.mask(|[_, c]| j * 4096 + c < x.dim(1), 0.0);
+        squares = squares.zip(&there, |s, d| fma(d, d, s));
+    }
+    let scale = squares.row_sum().map(|s| rsqrt(s / width + eps));
+    for j in 0..chunks {
+        let v = x.tile([1, 4096], [row, j]).load(map).cast::<f32>();
+        let w = weight.tile([4096], [j]).load(map).cast::<f32>();
+        let b = bias.tile([4096], [j]).load(map).cast::<f32>();
+        let unit = v.rows(&mean, |a, m| a - m).rows(&scale, |a, r| a * r);
+        let y = unit.cols(&w, |a, g| a * g).cols(&b, |a, c| a + c);
+        out.tile_mut([1, 4096], [row, j]).store(&y.cast::<E>());
+    }
+}
+
+/// The greatest so far, for differences: minus infinity counts as 0, so that no NaN arises.
+#[tiki::device]
+pub fn finite(top: f32) -> f32 {
+    if top == f32::NEG_INFINITY { 0.0 } else { top }
+}
+
+#[tiki::kernel(threads = 256, grid = [x.dim(0)], build(
+    (E = f32, LOG = false, V = 1), (E = f16, LOG = false, V = 1), (E = bf16, LOG = false, V = 1),
+    (E = f32, LOG = true, V = 1), (E = f16, LOG = true, V = 1), (E = bf16, LOG = true, V = 1),
+    (E = f32, LOG = false, V = 4), (E = f16, LOG = false, V = 8), (E = bf16, LOG = false, V = 8),
+    (E = f32, LOG = true, V = 4), (E = f16, LOG = true, V = 8), (E = bf16, LOG = true, V = 8),
+))]
+pub fn softmax_long<E: Float, const LOG: bool, const V: usize>(x: &Global<E>, out: &mut Global<E>) {
+    require!(out.shape() == x.shape() && x.dim(1) > 0 && x.dim(1).is_multiple_of(V));
+    let row = block_idx().x;
+    let map = ThreadMap::linear(256).vector_up_to(V);
+    let chunks = x.dim(1).div_ceil(4096);
+    let first = x
+        .tile([1, 4096], [row, 0])
+        .fill(E::NEG_INFINITY)
+        .load(map)
+        .cast::<f32>();
+    let mut top = first.row_max_propagate_nan();
+    let mut sum = first.rows(&top, |a, m| exp(a - finite(m))).row_sum();
+    for j in 1..chunks {
+        let v = x
+            .tile([1, 4096], [row, j])
+            .fill(E::NEG_INFINITY)
+            .load(map)
+            .cast::<f32>();
+        let next = top.zip(&v.row_max_propagate_nan(), |a, b| max_propagate_nan(a, b));
+        let shrink = top.zip(&next, |a, b| exp(a - finite(b)));
+        let more = v.rows(&next, |a, m| exp(a - finite(m))).row_sum();
+        sum = sum.zip(&shrink, |s, k| s * k) + more;
+        top = next;
+    }
+    let shift = top.map(|m| finite(m));
+    let scale = sum.map(|s| {
+        if LOG {
+            log(s)
+        } else if s == 0.0 {
+            0.0
+        } else {
+            1.0 / s
+        }
+    });
+    for j in 0..chunks {
+        let v = x.tile([1, 4096], [row, j]).load(map).cast::<f32>();
+        let moved = v.rows(&shift, |a, m| a - m);
+        let y = moved.rows(&scale, |a, s| if LOG { a - s } else { exp(a) * s });
+        out.tile_mut([1, 4096], [row, j]).store(&y.cast::<E>());
+    }
+}
+
+fn run() -> Result<bool, Box<dyn std::error::Error>> {
+    let width: usize = match std::env::args().nth(1) {
+        Some(text) => text
+            .parse()
+            .map_err(|_| format!("`{text}` is not a width"))?,
+        None => 10_007,
+    };
+    let device = tiki::Device::open_default()?;
+    let x: Vec<f32> = (0..3 * width)
+        .map(|i| (i * 7919 % 1009) as f32 / 100.0)
+        .collect();
+    let mut out = device.zeros::<f32, 2>([3, width])?;
+    let input = device.tensor_from(&x, [3, width])?;
+    softmax_long::<f32, false, 1>::launch(&device.stream(), &input, &mut out)?;
+    let result = out.to_vec()?;
+    let sums = result
+        .chunks(width.max(1))
+        .map(|row| row.iter().map(|v| f64::from(*v)).sum::<f64>());
+    let furthest = sums.map(|s| (s - 1.0).abs()).fold(0.0, f64::max);
+    println!(
+        "{}: softmax of 3 x {width}, sums at most {furthest:.1e} off 1",
+        device.name()
+    );
+    println!("{}", softmax_long::<f32, false, 1>::REPORT);
+    Ok(furthest < 1e-5)
+}
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => {
+            eprintln!("error: the result is further from the formula than it may be");
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
