@@ -1,0 +1,111 @@
+//! The PTX of the memory-bound kernels holds what their authors wrote: accesses by width, barriers and shuffles, counted
+//! a line of the source.
+//!
+//! Invariant: nothing else touches memory or makes threads wait. Witness: `tests/counts/NAME.txt`, one line for each line of
+//! the source that has any, as it stands in the source, so that a change elsewhere in the file is no change here.
+//! `BLESS=1 cargo test --test counts` rewrites them; the difference is what is reviewed.
+
+#[allow(dead_code)]
+mod suite;
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::Path;
+use suite::kernels::{
+    add::add,
+    cross_entropy::cross_entropy,
+    layer_norm::layer_norm,
+    layer_norm_backward::layer_norm_backward,
+    rms_norm::rms_norm,
+    rms_norm_backward::rms_norm_backward,
+    rope::rope_halves,
+    row_sum::{row_argmax_of, row_sum},
+    scan::{recurrence, scan, scan_columns},
+    silu::silu_mul,
+    softmax::softmax_rows,
+    softmax_backward::softmax_backward,
+    transpose::transpose,
+};
+use tiki::__private::Artifact;
+use tiki::compiler::isa::Space;
+use tiki::compiler::isa::effects::{Barrier, Effects, Where};
+use tiki::compiler::ptx::{Module, Stmt};
+use tiki::prelude::*;
+
+/// Whether an instruction is one that is counted.
+fn counts(effects: &Effects, space: Space) -> bool {
+    let memory = effects.reads != Where::Nothing || effects.writes != Where::Nothing;
+    memory && space != Space::Param || effects.barrier != Barrier::No || effects.convergent
+}
+
+/// What an instance does, a line of its source.
+fn counted(artifact: &Artifact) -> String {
+    let module = Module::parse(artifact.ptx).expect("our own text");
+    let mut lines: BTreeMap<(u32, u32), BTreeMap<String, u32>> = BTreeMap::new();
+    for function in &module.functions {
+        for stmt in function.body.iter().flatten() {
+            let Stmt::Inst(i) = stmt else { continue };
+            if counts(&i.op.row.effects, i.op.space()) {
+                let at = i.loc.map_or((0, 0), |l| (l.file, l.line));
+                *lines
+                    .entry(at)
+                    .or_default()
+                    .entry(i.op.to_string())
+                    .or_default() += 1;
+            }
+        }
+    }
+    let sources: BTreeMap<u32, String> = module
+        .files
+        .iter()
+        .map(|(number, path)| {
+            let here = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+            (*number, std::fs::read_to_string(here).unwrap_or_default())
+        })
+        .collect();
+    let mut out = format!("{}\n", artifact.instance);
+    for ((file, line), ops) in lines {
+        let source = sources.get(&file).map_or("", String::as_str);
+        let source = source.lines().nth(line.saturating_sub(1) as usize);
+        let _ = writeln!(out, "    {}", source.unwrap_or("").trim());
+        for (op, count) in ops {
+            let _ = writeln!(out, "        {count:3} {op}");
+        }
+    }
+    out
+}
+
+macro_rules! instances {
+    ($($name:literal: $($kernel:ident $(<$($arg:tt),*>)?),*;)*) => {
+        &[$(($name, &[$($kernel $(::<$($arg),*>)?::ARTIFACT),*])),*]
+    };
+}
+
+#[test]
+fn the_text_holds_what_is_written() {
+    let all: &[(&str, &[&Artifact])] = instances! {
+        "norms": rms_norm<f16, 4096, 512>, rms_norm<f32, 1024, 128>, layer_norm<f32, 4096, 256>;
+        "softmax": softmax_rows<bf16, 1024, 32>, softmax_rows<f32, 4096, 512>, softmax_backward<f32, 4096, 256>;
+        "gradients": rms_norm_backward<f16, 4096, 256>, layer_norm_backward<f32, 4096, 512>;
+        "elements": add, silu_mul<f16>, rope_halves<f16, 64, false>;
+        "rows": row_sum<f16, 8>, row_argmax_of<f32, 4096, 128>, cross_entropy<f16, 8>;
+        "transpose": transpose<4>;
+        "scans": scan<f32, 0, false, false, 8192, 4, 128, 3>, recurrence<f32, false, false, 4096, 4, 128, 2>, scan_columns<f32, 0, false, false, 32, 4>;
+    };
+    let mut wrong = Vec::new();
+    for (name, artifacts) in all {
+        let text: Vec<String> = artifacts.iter().map(|a| counted(a)).collect();
+        let text = text.join("\n");
+        let path = format!("{}/tests/counts/{name}.txt", env!("CARGO_MANIFEST_DIR"));
+        if std::env::var_os("BLESS").is_some() {
+            std::fs::write(&path, text).expect("the golden is written");
+            continue;
+        }
+        let golden = std::fs::read_to_string(&path).unwrap_or_default();
+        if golden != text {
+            let first = golden.lines().zip(text.lines()).find(|(a, b)| a != b);
+            wrong.push(format!("{path}: first at {first:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
