@@ -190,6 +190,96 @@ def add_layer_norm(dtype, shape):
     )
 
 
+def add_rms_norm(dtype, shape):
+    x, r, w = normals(*shape, dtype=dtype), normals(*shape, dtype=dtype), normals(shape[1], dtype=dtype)
+    s, y = poison(*shape, dtype=dtype), poison(*shape, dtype=dtype)
+
+    def plain(x, r, w):
+        s = x.float() + r.float()
+        return s.to(x.dtype), (s * torch.rsqrt((s * s).mean(-1, keepdim=True) + EPS) * w.float()).to(x.dtype)
+
+    def want():
+        s = wide(shown(x)) + wide(shown(r))
+        return [s, s * torch.rsqrt((s * s).mean(-1, keepdim=True) + EPS) * wide(w)]
+
+    fast = compiled(plain)
+    return dict(
+        bytes=4 * x.nbytes, out=[s, y], args=[x, r, w, s, y, EPS], grid=lambda k: [shape[0]], want=want,
+        anchors={"torch.compile": lambda: fast(x, r, w)},
+    )
+
+
+def log_softmax_backward(dtype, shape):
+    y = torch.log_softmax(normals(*shape, dtype=dtype), -1)
+    g, d = normals(*shape, dtype=dtype), poison(*shape, dtype=dtype)
+    plain = lambda y, g: torch.ops.aten._log_softmax_backward_data(g, y, -1, y.dtype)
+    fast = compiled(lambda y, g: (g.float() - y.float().exp() * g.float().sum(-1, keepdim=True)).to(y.dtype))
+    return dict(
+        bytes=3 * y.nbytes, out=[d], args=[y, g, d], grid=lambda k: [shape[0]],
+        want=lambda: [plain(wide(shown(y)), wide(shown(g)))],
+        anchors={"torch": lambda: plain(y, g), "torch.compile": lambda: fast(y, g)},
+    )
+
+
+def layer_norm_backward(dtype, shape):
+    x, g = normals(*shape, dtype=dtype), normals(*shape, dtype=dtype)
+    n = shape[1]
+    w, b, d = normals(n, dtype=dtype), normals(n, dtype=dtype), poison(*shape, dtype=dtype)
+    parts = poison(2, torch.cuda.get_device_properties(0).multi_processor_count, n)
+    leaf, weight, bias = (t.clone().requires_grad_() for t in (x, w, b))
+    taped = F.layer_norm(leaf, (n,), weight, bias, EPS)
+
+    def want():
+        v = wide(shown(x)).requires_grad_()
+        F.layer_norm(v, (n,), wide(w), wide(b), EPS).backward(wide(shown(g)))
+        return [v.grad]
+
+    def weights():
+        v = wide(x)
+        mean = v.mean(-1, keepdim=True)
+        unit = (v - mean) * torch.rsqrt(((v - mean) ** 2).mean(-1, keepdim=True) + EPS)
+        return parts[0], (wide(g) * unit).sum(0)
+
+    return dict(
+        bytes=3 * x.nbytes, out=[d], args=[x, w, g, d, parts, EPS], grid=lambda k: [parts.shape[1]],
+        want=want, also=weights, scratch=[parts],
+        anchors={"torch": lambda: torch.autograd.grad(taped, (leaf, weight, bias), g, retain_graph=True)},
+    )
+
+
+def cross_entropy(dtype, shape):
+    x = normals(*shape, dtype=dtype)
+    target = torch.randint(shape[1], (shape[0],), device="cuda", dtype=torch.int32)
+    loss, sums = poison(shape[0]), poison(shape[0])
+    long = target.long()
+    plain = lambda x: F.cross_entropy(x, long, reduction="none")
+    fast = compiled(lambda x: F.cross_entropy(x.float(), long, reduction="none"))
+    return dict(
+        bytes=x.nbytes, out=[loss, sums], args=[x, target, loss, sums], grid=lambda k: [shape[0]],
+        want=lambda: [plain(x.double()), torch.logsumexp(x.double(), -1)],
+        anchors={"torch": lambda: plain(x), "torch.compile": lambda: fast(x)},
+    )
+
+
+def rope(dtype, shape):
+    x, y = normals(*shape, dtype=dtype), poison(*shape, dtype=dtype)
+    half = shape[2] // 2
+    angles = torch.rand(shape[0], half, device="cuda") * 6
+    c, s = angles.cos(), angles.sin()
+
+    def plain(x, c, s):
+        a, b = x[..., :half], x[..., half:]
+        c, s = c[:, None], s[:, None]
+        return torch.cat([a * c - b * s, a * s + b * c], -1).to(x.dtype)
+
+    fast = compiled(lambda x, c, s: plain(x.float(), c, s).to(x.dtype))
+    return dict(
+        bytes=2 * x.nbytes, out=[y], args=[x, c, s, y], grid=lambda k: [shape[0], up(shape[1], 32)],
+        want=lambda: [plain(wide(shown(x)), wide(c)[:SHOWN], wide(s)[:SHOWN])],
+        anchors={"torch.compile": lambda: fast(x, c, s)},
+    )
+
+
 def softmax_backward(dtype, shape):
     y = torch.softmax(normals(*shape, dtype=dtype), -1)
     g, d = normals(*shape, dtype=dtype), poison(*shape, dtype=dtype)
@@ -372,6 +462,11 @@ CASES = [
     ("add_layer_norm", add_layer_norm, ["f16", "bf16", "f32"], ROWS[:1], lambda e, s: dict(E=e, N=s[1])),
     ("softmax_backward", softmax_backward, ["f16", "bf16", "f32"], ROWS[:1], lambda e, s: dict(E=e, N=s[1])),
     ("rms_norm_backward", rms_norm_backward, ["f16", "bf16", "f32"], [(32768, 4096)], lambda e, s: dict(E=e, N=s[1])),
+    ("add_rms_norm", add_rms_norm, ["f16", "bf16", "f32"], ROWS[:1], lambda e, s: dict(E=e, N=s[1])),
+    ("log_softmax_backward", log_softmax_backward, ["f16", "f32"], ROWS[:1], lambda e, s: dict(E=e, N=s[1])),
+    ("layer_norm_backward", layer_norm_backward, ["bf16", "f32"], [(32768, 4096)], lambda e, s: dict(E=e, N=s[1])),
+    ("cross_entropy", cross_entropy, ["bf16", "f32"], [(8192, 32768)], lambda e, s: dict(E=e, V=16 // DTYPES[e].itemsize)),
+    ("rope_halves", rope, ["bf16"], [(65536, 32, 128)], lambda e, s: dict(E=e, H=64, BACK="false")),
     ("transpose", transpose, ["f32"], [(16384,) * 2, (8192,) * 2, (4096,) * 2], lambda e, s: dict(V=4)),
     ("add", add, ["f32"], FLAT, lambda e, s: {}),
     ("silu_mul", gate(F.silu), ["f16", "bf16", "f32"], FLAT, lambda e, s: dict(E=e)),
