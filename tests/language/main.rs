@@ -3,6 +3,7 @@
 mod control;
 mod edges;
 mod optional;
+mod overlap;
 mod scans;
 mod tensors;
 mod testing;
