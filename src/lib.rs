@@ -40,7 +40,9 @@ pub mod __private {
     pub use crate::{host, testing};
     pub use tiki_kernel::artifact::{Artifact, Hidden, Param, ParamKind, Usage};
     pub use tiki_kernel::dtype::DType;
+    pub use tiki_kernel::instance::Arg;
     pub use tiki_launch::Call;
+    pub use tiki_launch::jit;
 
     /// Stands for every instance of a kernel that did not compile.
     pub static NOTHING_BUILT: Artifact = Artifact {
@@ -64,6 +66,7 @@ pub mod __private {
         deny_spills: false,
         dependent_launch: false,
         report: "",
+        fingerprint: 0,
         source: ("", 0),
     };
 }

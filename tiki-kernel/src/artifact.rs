@@ -41,6 +41,8 @@ pub struct Artifact {
     pub dependent_launch: bool,
     /// The report of what the compiler chose and why, as text.
     pub report: &'static str,
+    /// Hash of what the kernel says ([`crate::instance::fingerprint`]).
+    pub fingerprint: u128,
     /// File and line of the kernel.
     pub source: (&'static str, u32),
 }
@@ -101,4 +103,22 @@ pub struct Usage {
     pub threads: u32,
     /// Blocks resident on an SM at this use.
     pub blocks_per_sm: u32,
+}
+
+/// `137 registers, 40960 bytes of shared memory, 1 barriers, 128 threads; 3 blocks an SM`.
+impl std::fmt::Display for Usage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Usage {
+            registers,
+            shared,
+            barriers,
+            threads,
+            blocks_per_sm,
+        } = self;
+        write!(
+            f,
+            "{registers} registers, {shared} bytes of shared memory, {barriers} barriers, {threads} threads; \
+             {blocks_per_sm} blocks an SM"
+        )
+    }
 }

@@ -1,40 +1,13 @@
 //! The order of the stages, and nothing else.
 
+pub use crate::instance::{Arg, Instance};
+
 use crate::artifact::{Hidden, ParamKind, Usage};
 use crate::ast::{Places, Program};
 use crate::diag::Sink;
-use crate::dtype::DType;
 use crate::report::Report;
 use crate::target::Target;
 use crate::{budget, check, hazard, ir, lower, schedule, simplify};
-
-/// A value of a kernel's parameter in one instance.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Arg {
-    /// Of a type parameter.
-    Type(DType),
-    /// Of an integer const parameter.
-    Int(i128),
-    /// Of a bool const parameter.
-    Bool(bool),
-}
-
-impl std::fmt::Display for Arg {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Arg::Type(t) => write!(f, "{t}"),
-            Arg::Int(i) => write!(f, "{i}"),
-            Arg::Bool(b) => write!(f, "{b}"),
-        }
-    }
-}
-
-/// One instance to build: the kernel's parameters in order.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Instance {
-    /// Name and value of each parameter.
-    pub args: Vec<(String, Arg)>,
-}
 
 /// One compiled instance: what [`crate::artifact::Artifact`] holds, owned.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,10 +34,12 @@ pub struct Output {
     pub hidden: Vec<Hidden>,
     /// Resources.
     pub usage: Usage,
-    /// What was chosen and why.
-    pub report: String,
-    /// The same as JSON: an array of objects with the numbers named.
-    pub report_json: String,
+    /// The author forbade spills.
+    pub deny_spills: bool,
+    /// It waits for its predecessor itself.
+    pub dependent_launch: bool,
+    /// What was chosen and why; its places are the program's.
+    pub report: Report,
 }
 
 /// A stage's own text, given to whoever asked for it: stage name, instance, text.
@@ -100,8 +75,12 @@ pub fn emit(
     }
     let usage = budget::run(&kernel, &lowered, sink, &mut report);
     budget::residency::run(&kernel, &mut lowered, &usage);
+    let waits = lowered.module.waits_for_predecessor();
     let ptx = lowered.module.to_string();
     dump("ptx", &title, &ptx);
+    dump("budget", &title, &format!("{usage}\n"));
+    dump("report", &title, &report.text(places));
+    dump("report.json", &title, &report.json(places));
     if sink.has_errors() {
         return None;
     }
@@ -121,27 +100,37 @@ pub fn emit(
             .collect(),
         hidden: lowered.hidden,
         usage,
-        report: report.text(places),
-        report_json: report.json(places),
+        deny_spills: kernel.deny.contains(&ir::Deny::Spills),
+        dependent_launch: waits,
+        report,
     })
+}
+
+/// Compiles one instance, whoever asks for it. `None` if it has errors; they are in the sink, and an
+/// instance's errors stop that instance alone.
+pub fn compile_instance(
+    program: &Program,
+    instance: &Instance,
+    sink: &mut Sink,
+    dump: Dump<'_>,
+) -> Option<Output> {
+    let title = check::instances::title(&program.kernel.name.text, instance);
+    let kernel = check::run(program, instance, &title, sink)?;
+    let mut own = Sink::new();
+    let output = emit(kernel, instance, &program.places, &mut own, dump);
+    for diag in own.take() {
+        sink.push(diag);
+    }
+    output
 }
 
 /// Compiles every instance the kernel's `build(..)` names (or the one of a kernel without
 /// parameters). An instance with errors yields no output; the errors are in the sink.
 pub fn compile(program: &Program, sink: &mut Sink, dump: Dump<'_>) -> Vec<Output> {
     dump("ast", "", &crate::ast::print(program));
-    let mut out = Vec::new();
-    for instance in check::instances::run(program, sink) {
-        let title = check::instances::title(&program.kernel.name.text, &instance);
-        let Some(kernel) = check::run(program, &instance, &title, sink) else {
-            continue;
-        };
-        // An instance's errors stop that instance alone.
-        let mut own = Sink::new();
-        out.extend(emit(kernel, &instance, &program.places, &mut own, dump));
-        for diag in own.take() {
-            sink.push(diag);
-        }
-    }
-    out
+    let instances = check::instances::run(program, sink);
+    let outputs = instances.iter();
+    outputs
+        .filter_map(|instance| compile_instance(program, instance, sink, dump))
+        .collect()
 }

@@ -5,6 +5,7 @@
 //! numbers in it. Items of one theme stand together, in the order in which they were found.
 
 use crate::ast::{Places, Span};
+use std::borrow::Cow;
 use std::fmt::Write;
 
 /// The report of one instance.
@@ -18,7 +19,7 @@ pub struct Report {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Item {
     /// What it is about.
-    pub theme: &'static str,
+    pub theme: Cow<'static, str>,
     /// Where.
     pub span: Span,
     /// The author's name for it, or empty.
@@ -26,13 +27,13 @@ pub struct Item {
     /// One sentence.
     pub text: String,
     /// Its numbers, named.
-    pub numbers: Vec<(&'static str, i64)>,
+    pub numbers: Vec<(Cow<'static, str>, i64)>,
 }
 
 impl Item {
     /// Adds a number.
     pub fn number(&mut self, name: &'static str, value: i64) -> &mut Item {
-        self.numbers.push((name, value));
+        self.numbers.push((name.into(), value));
         self
     }
 }
@@ -47,7 +48,7 @@ impl Report {
         text: impl Into<String>,
     ) -> &mut Item {
         self.items.push(Item {
-            theme,
+            theme: theme.into(),
             span,
             name: name.into(),
             text: text.into(),
@@ -56,11 +57,11 @@ impl Report {
         self.items.last_mut().expect("pushed above")
     }
 
-    fn themes(&self) -> Vec<&'static str> {
+    fn themes(&self) -> Vec<&str> {
         let mut themes = Vec::new();
         for item in &self.items {
-            if !themes.contains(&item.theme) {
-                themes.push(item.theme);
+            if !themes.contains(&&*item.theme) {
+                themes.push(&*item.theme);
             }
         }
         themes
@@ -99,7 +100,7 @@ impl Report {
             let _ = write!(
                 out,
                 "{comma}{{\"theme\":{},\"line\":{},\"name\":{},\"text\":{}",
-                quoted(item.theme),
+                quoted(&item.theme),
                 places.at(item.span).line,
                 quoted(&item.name),
                 quoted(&item.text)

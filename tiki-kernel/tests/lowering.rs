@@ -87,7 +87,8 @@ fn products_are_fused_only_where_the_author_allows() {
     assert_eq!(count(&plain, "fma.rn.f32"), 0);
     // One of the two products under each of the eight first sums of the tree.
     assert_eq!(count(&out.ptx, "fma.rn.f32"), 8);
-    assert!(out.report.contains("8 products fused"), "{}", out.report);
+    let report = out.report.text(&Default::default());
+    assert!(report.contains("8 products fused"), "{report}");
 }
 
 #[test]

@@ -13,6 +13,7 @@ use tiki_kernel::target::Target;
 use crate::device::Device;
 use crate::element::Element;
 use crate::error::LaunchError;
+use crate::inspect::{self, Wishes};
 use crate::machine::{Entry, RawModule, Unit};
 
 /// What the driver says of a loaded kernel.
@@ -166,8 +167,9 @@ impl<'a> Plan<'a> {
             dynamic_shared: artifact.dynamic_shared,
             cluster: artifact.cluster,
             widths: &widths(artifact.params, artifact.hidden, false),
+            fingerprint: artifact.fingerprint,
         };
-        let entry = device.machine().load(&unit)?;
+        let entry = load_unit(device, unit)?;
         if artifact.deny_spills && entry.local_bytes > 0 {
             device.retire(entry.module);
             return Err(LaunchError::Spills {
@@ -191,6 +193,21 @@ impl<'a> Plan<'a> {
         state.functions.insert(key, function);
         Ok(function)
     }
+}
+
+/// Loads a module, or what the environment puts in its place, and writes what the environment wants to see.
+fn load_unit(device: &Device, unit: Unit<'_>) -> Result<Entry, LaunchError> {
+    let other = inspect::overridden(unit.entry).map_err(|log| LaunchError::Refused {
+        kernel: unit.kernel.into(),
+        log,
+        status: Box::default(),
+    })?;
+    let unit = Unit {
+        ptx: other.as_deref().unwrap_or(unit.ptx),
+        ..unit
+    };
+    Wishes::of(unit.kernel, unit.entry).write("ptx", unit.ptx.as_bytes());
+    device.machine().load(&unit)
 }
 
 /// Bytes of each parameter of an entry; see [`tiki_kernel::artifact`] for the order.
@@ -364,8 +381,9 @@ impl PtxKernel<'_> {
             dynamic_shared: self.dynamic_shared,
             cluster: self.cluster,
             widths: &widths(&self.params, &[], true),
+            fingerprint: 0,
         };
-        let entry = device.machine().load(&unit)?;
+        let entry = load_unit(device, unit)?;
         Ok(Kernel {
             module: Arc::new(Module {
                 device: device.clone(),

@@ -1,82 +1,145 @@
-//! `TIKI_DUMP=ast,ir,schedule,lower,ptx` writes the stages' texts as files; `time` the door's clock, `all`
-//! everything.
+//! `TIKI_DUMP=ast,ir,schedule,lower,ptx,budget,report` writes the stages' texts as files; `time` the door's
+//! clock, `all` everything. `plan` is `schedule`, `explain` is `report`.
 //!
-//! The compiler hands each stage's text to a callback; only this file touches the disk. The folder is
-//! `TIKI_DUMP_DIR`, or `target/tiki` under the crate's manifest, and in it one for each crate that has
-//! kernels: two crates may have kernels of one name. A kernel's expansion reads both variables through
-//! `option_env!`, so that cargo expands again when either changes (stable Rust has no other way to say
-//! that a macro depends on a variable); a file that was deleted is not written again until then.
+//! The compiler hands each stage's text to a callback; only the door touches the disk. The folder is
+//! `TIKI_DUMP_DIR`, or `tiki` in cargo's target directory, and in it one for each crate that has
+//! kernels: two crates may have kernels of one name. `TIKI_DUMP_FILTER` leaves kernels out whose instance
+//! holds none of its words. `TIKI_OVERRIDE` names a folder like that of the dumps: a `.ptx` in it takes the
+//! place of what was compiled for that instance.
+//!
+//! A kernel's expansion reads the variables through `option_env!`, so that cargo expands again when one
+//! changes (stable Rust has no other way to say that a macro depends on a variable), and an override that was
+//! taken through `include_bytes!`; a file that was deleted is not written again until then, nor is a file
+//! that is new in the folder of overrides seen.
 
+use crate::folder;
 use proc_macro2::TokenStream;
 use quote::quote;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use tiki_kernel::compile::Output;
+use tiki_kernel::ptx::Module;
+
+/// Other names of stages.
+const ALSO: &[(&str, &str)] = &[("plan", "schedule"), ("explain", "report")];
 
 /// Which stages are wanted, and where their files go.
 pub(crate) struct Dumper {
     stages: Vec<String>,
+    filter: Vec<String>,
     folder: PathBuf,
     kernel: String,
-    /// The first thing that went wrong, for a warning.
+    /// The first thing that went wrong, for a message.
     pub(crate) failure: Option<String>,
+}
+
+fn words(variable: &str) -> Vec<String> {
+    let text = std::env::var(variable).unwrap_or_default();
+    let words = text.split(',').map(|s| s.trim().to_owned());
+    words.filter(|s| !s.is_empty()).collect()
 }
 
 impl Dumper {
     pub(crate) fn from_env(kernel: &str) -> Dumper {
-        let stages = std::env::var("TIKI_DUMP").unwrap_or_default();
-        let mut folder = std::env::var("TIKI_DUMP_DIR").map_or_else(
-            |_| {
-                let root = std::env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
-                Path::new(&root).join("target").join("tiki")
-            },
-            PathBuf::from,
-        );
-        folder.extend(std::env::var_os("CARGO_CRATE_NAME"));
+        let named = |stage: String| {
+            let row = ALSO.iter().find(|(name, _)| *name == stage);
+            row.map_or(stage, |(_, stage)| (*stage).to_owned())
+        };
         Dumper {
-            stages: stages
-                .split(',')
-                .map(|s| s.trim().to_owned())
-                .filter(|s| !s.is_empty())
-                .collect(),
-            folder,
+            stages: words("TIKI_DUMP").into_iter().map(named).collect(),
+            filter: words("TIKI_DUMP_FILTER"),
+            folder: folder::of_dumps(),
             kernel: kernel.to_owned(),
             failure: None,
         }
     }
 
+    /// Whether anything is wanted of the compiler's stages.
+    pub(crate) fn wants_stages(&self) -> bool {
+        self.stages.iter().any(|s| s != "time")
+    }
+
     /// Takes one stage's text.
     pub(crate) fn write(&mut self, stage: &str, instance: &str, text: &str) {
-        if !self.stages.iter().any(|s| s == stage || s == "all") {
+        let stage_of = stage.split('.').next().unwrap_or(stage);
+        let wanted = self.stages.iter().any(|s| s == stage_of || s == "all");
+        let name = file_name(&self.kernel, instance, stage);
+        let whole = if instance.is_empty() {
+            &self.kernel
+        } else {
+            instance
+        };
+        let passes =
+            self.filter.is_empty() || self.filter.iter().any(|f| whole.contains(f.as_str()));
+        if !wanted || !passes {
             return;
         }
-        let instance: String = instance
-            .chars()
-            .map(|c| if c.is_alphanumeric() { c } else { '_' })
-            .collect();
-        let kernel = &self.kernel;
-        let name = if instance.is_empty() {
-            format!("{kernel}.{stage}")
-        } else if instance.starts_with(kernel.as_str()) {
-            format!("{instance}.{stage}")
-        } else {
-            format!("{kernel}.{instance}.{stage}")
-        };
         let path = self.folder.join(name);
-        let done = std::fs::create_dir_all(&self.folder).and_then(|()| std::fs::write(&path, text));
-        if let Err(error) = done {
+        if let Err(error) = folder::write_whole(&path, text) {
             self.failure.get_or_insert(format!(
                 "TIKI_DUMP could not write {}: {error}",
                 path.display()
             ));
         }
     }
+
+    /// Puts an instance's text from the folder of overrides in place of what was compiled. Gives the
+    /// file, so that the build depends on it.
+    pub(crate) fn overridden(&mut self, output: &mut Output) -> Option<PathBuf> {
+        let root = PathBuf::from(std::env::var_os("TIKI_OVERRIDE").filter(|v| !v.is_empty())?);
+        let name = file_name(&self.kernel, &output.title, "ptx");
+        let krate = std::env::var_os("CARGO_CRATE_NAME").unwrap_or_default();
+        let path = [root.join(krate).join(&name), root.join(&name)]
+            .into_iter()
+            .find(|path| path.is_file())?;
+        let path = std::path::absolute(&path).unwrap_or(path);
+        let shown = path.display();
+        let read = std::fs::read_to_string(&path).map_err(|e| e.to_string());
+        let text = read.and_then(|text| {
+            let module = Module::parse(&text).map_err(|e| e.to_string())?;
+            let entries = module.functions.iter().filter(|f| f.entry);
+            let mut names = entries.map(|f| f.name.as_str());
+            match names.any(|n| n == output.entry) {
+                true => Ok(text),
+                false => Err(format!("it has no entry `{}`", output.entry)),
+            }
+        });
+        match text {
+            Ok(text) => {
+                output.ptx = text;
+                Some(path)
+            }
+            Err(error) => {
+                let message = format!("TIKI_OVERRIDE cannot use {shown}: {error}");
+                self.failure.get_or_insert(message);
+                None
+            }
+        }
+    }
+}
+
+/// `gemm_E___f16__BM___128_.ptx`.
+fn file_name(kernel: &str, instance: &str, stage: &str) -> String {
+    let instance: String = instance
+        .chars()
+        .map(|c| if c.is_alphanumeric() { c } else { '_' })
+        .collect();
+    if instance.is_empty() {
+        format!("{kernel}.{stage}")
+    } else if instance.starts_with(kernel) {
+        format!("{instance}.{stage}")
+    } else {
+        format!("{kernel}.{instance}.{stage}")
+    }
 }
 
 /// Makes cargo expand again when the variables change.
 pub(crate) fn watched() -> TokenStream {
     quote! {
-        const _: (
-            ::core::option::Option<&str>,
-            ::core::option::Option<&str>,
-        ) = (::core::option_env!("TIKI_DUMP"), ::core::option_env!("TIKI_DUMP_DIR"));
+        const _: [::core::option::Option<&str>; 4] = [
+            ::core::option_env!("TIKI_DUMP"),
+            ::core::option_env!("TIKI_DUMP_DIR"),
+            ::core::option_env!("TIKI_DUMP_FILTER"),
+            ::core::option_env!("TIKI_OVERRIDE"),
+        ];
     }
 }

@@ -15,6 +15,8 @@
 mod bundle;
 mod dump;
 mod expand;
+mod folder;
+mod kept;
 mod parse;
 mod report;
 
@@ -38,7 +40,8 @@ use proc_macro::TokenStream;
 /// `launch(stream, args..)` takes inputs (`&Global<E, R>`) as `&Tensor<E, R>`, outputs (`&mut Global`) as
 /// `&mut Tensor`, scalars by value; it evaluates the grid and every `require!` on the host. `ARTIFACT`,
 /// `BUDGET`, `PTX` and `REPORT` are constants of an instance. An instance that was not built is a compile
-/// error where it is named.
+/// error where it is named. `jit(&[("N", 8192.into())])` compiles any other at run time, from `TEXT`, the
+/// kernel's canonical text; what it gives is a kernel to `run(stream, args..)`.
 ///
 /// # Optional inputs
 /// `bias: Option<&Global<f32, 1>>` is given or not by each instance: the body says which, `require!(bias.is_some()
@@ -48,13 +51,18 @@ use proc_macro::TokenStream;
 ///
 /// # Options
 /// `threads`, `warps` or `warpgroups`; `grid = [..]` over the arguments, or `persistent`; `target`,
-/// `cluster`, `registers`, `shared`, `blocks_per_sm`, `deny(..)`, `contract`; `build((E = f16, N = 4096), ..)`;
+/// `cluster`, `registers`, `shared`, `blocks_per_sm`, `deny(..)`, `contract`; `build((E = f16, N = 4096), ..)`,
+/// where a list, a range and a fact stand for many instances: `build((E = [f16, bf16], N = 64..=256, N % 64 ==
+/// 0))`; `tune(N = [1024, 2048])` for what a tuner may try;
 /// `assume(path::N == 128)` for a constant the macro cannot see (an assertion holds rustc to it); `crate =
 /// path` where the dependency has another name.
 ///
 /// # Looking inside
-/// `TIKI_DUMP=ast,ir,schedule,lower,ptx cargo build` writes the stages as files into `TIKI_DUMP_DIR`
-/// (`target/tiki` unless said); `time` adds the clock. Changing either variable expands again.
+/// `TIKI_DUMP=ast,ir,schedule,lower,ptx,budget,report cargo build` writes the stages as files into
+/// `TIKI_DUMP_DIR` (`tiki` in the target directory unless said), of the instances that
+/// `TIKI_DUMP_FILTER` names; `time` adds the clock. `TIKI_OVERRIDE=DIR` takes an edited `.ptx` of that name in
+/// place of what was compiled. Changing one of these variables expands again. The command `tiki` shows any
+/// stage of any instance without a build.
 #[proc_macro_attribute]
 pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
     expand::kernel(attribute.into(), item.into()).into()

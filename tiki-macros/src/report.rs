@@ -51,7 +51,8 @@ pub(crate) fn error((first, last): (Span, Span), text: &str) -> TokenStream {
     quote!(#path #bang #args)
 }
 
-fn warning(at: Span, text: &str, index: usize) -> TokenStream {
+/// A warning on a token; `index` tells it from others of the kernel.
+pub(crate) fn warning(at: Span, text: &str, index: usize) -> TokenStream {
     // The name is part of what rustc prints; the note carries the text.
     let name = Ident::new(&format!("NOTE_{index}"), at.resolved_at(Span::mixed_site()));
     quote! {

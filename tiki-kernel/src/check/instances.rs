@@ -1,9 +1,18 @@
-//! Which instances a kernel is built in: `build((E = f16, N = 4096), ..)`.
+//! Which instances a kernel is built in, and which a tuner may try.
+//!
+//! ```text
+//! build((E = f16, N = 4096), (E = [f16, bf16], N = 1024..=4096, N % 1024 == 0))
+//! tune(BM = [64, 128, 256], STAGES = 2..=4, BM * STAGES <= 512)
+//! ```
+//!
+//! A parameter is given a value, a list or a range; lists and ranges are combined, the last one fastest.
+//! An expression without `=` is a fact: combinations for which it does not hold are left out. `tune` is
+//! one such tuple; parameters it does not name stay as they are.
 
 use super::names::nearest;
-use super::value::Val;
+use super::value::{Num, Val};
 use super::{Check, Push};
-use crate::ast::{Expr, ExprKind, Generic, Program};
+use crate::ast::{Expr, ExprKind, Generic, Program, Span};
 use crate::compile::{Arg, Instance};
 use crate::diag::{Diag, Sink, codes};
 
@@ -58,7 +67,11 @@ pub fn run(program: &Program, sink: &mut Sink) -> Vec<Instance> {
     let mut check = Check::new(program, sink, "");
     let mut instances: Vec<Instance> = Vec::new();
     for arg in &build.args {
-        if let Some(instance) = check.one_instance(arg) {
+        let parts = match &arg.kind {
+            ExprKind::Tuple(parts) => parts.iter().collect(),
+            _ => vec![arg],
+        };
+        for instance in check.combinations(arg.span, parts, None) {
             if instances.contains(&instance) {
                 check
                     .error(codes::INSTANCE, arg.span, "this instance is listed twice")
@@ -71,14 +84,36 @@ pub fn run(program: &Program, sink: &mut Sink) -> Vec<Instance> {
     instances
 }
 
+/// What `tune(..)` lets a tuner try in place of an instance: the instance itself first.
+pub fn candidates(program: &Program, base: &Instance, sink: &mut Sink) -> Vec<Instance> {
+    let mut instances = vec![base.clone()];
+    let kernel = &program.kernel;
+    if let Some(tune) = kernel.options.iter().find(|o| o.name.text == "tune") {
+        let mut check = Check::new(program, sink, "");
+        let parts = tune.args.iter().collect();
+        for instance in check.combinations(tune.name.span, parts, Some(base)) {
+            if !instances.contains(&instance) {
+                instances.push(instance);
+            }
+        }
+    }
+    instances
+}
+
+/// Instances one tuple may stand for.
+const COMBINATIONS: usize = 4096;
+
 impl<'a> Check<'a> {
-    fn one_instance(&mut self, arg: &'a Expr) -> Option<Instance> {
-        let parts: Vec<&'a Expr> = match &arg.kind {
-            ExprKind::Tuple(parts) => parts.iter().collect(),
-            _ => vec![arg],
-        };
+    /// The instances of one tuple; parameters it leaves out are those of `base`.
+    fn combinations(
+        &mut self,
+        whole: Span,
+        parts: Vec<&'a Expr>,
+        base: Option<&Instance>,
+    ) -> Vec<Instance> {
         let generics = &self.program.kernel.generics;
-        let mut found: Vec<Option<Arg>> = vec![None; generics.len()];
+        let mut found: Vec<Option<Vec<Arg>>> = vec![None; generics.len()];
+        let mut facts = Vec::new();
         let mut ok = true;
         for part in parts {
             let name = match &part.kind {
@@ -91,13 +126,7 @@ impl<'a> Check<'a> {
                 _ => None,
             };
             let (Some(name), ExprKind::Assign(_, value)) = (name, &part.kind) else {
-                self.error(
-                    codes::INSTANCE,
-                    part.span,
-                    "an instance gives parameters by name: `(E = f16, N = 4096)`",
-                )
-                .push(self);
-                ok = false;
+                facts.push(part);
                 continue;
             };
             let Some(at) = generics.iter().position(|g| g.name().text == name.text) else {
@@ -128,53 +157,168 @@ impl<'a> Check<'a> {
                 ok = false;
                 continue;
             }
-            let (_, val) = self.collect(|c| c.eval(value));
-            let value_of = match (&generics[at], val) {
-                (Generic::Type { .. }, Val::Type(t)) => Some(Arg::Type(t)),
-                (Generic::Const { .. }, Val::Int(i, _)) => Some(Arg::Int(i)),
-                (Generic::Const { .. }, Val::Bool(b)) => Some(Arg::Bool(b)),
-                (_, Val::Poison) => None,
-                (generic, val) => {
-                    let wants = if matches!(generic, Generic::Type { .. }) {
-                        "an element type"
-                    } else {
-                        "a number"
-                    };
-                    self.error(
-                        codes::INSTANCE,
-                        value.span,
-                        format!("`{}` is {wants}, not {}", name.text, val.kind()),
-                    )
-                    .push(self);
-                    None
-                }
-            };
-            ok &= value_of.is_some();
-            found[at] = value_of;
+            found[at] = self.values(&generics[at], &name.text, value);
+            ok &= found[at].is_some();
         }
+        let of_base = |name: &str| {
+            let args = base.map_or(&[][..], |b| &b.args);
+            args.iter().find(|(n, _)| n == name).map(|(_, a)| vec![*a])
+        };
+        let all: Vec<Option<Vec<Arg>>> = generics
+            .iter()
+            .zip(found)
+            .map(|(g, f)| f.or_else(|| of_base(&g.name().text)))
+            .collect();
         let missing: Vec<String> = generics
             .iter()
-            .zip(&found)
+            .zip(&all)
             .filter(|(_, f)| f.is_none())
             .map(|(g, _)| format!("`{}`", g.name().text))
             .collect();
-        if ok && !missing.is_empty() {
+        if !ok {
+            return Vec::new();
+        }
+        let named = facts.first().filter(|_| missing.len() == generics.len());
+        if let Some(part) = named {
+            self.not_a_fact(part.span);
+            return Vec::new();
+        }
+        if !missing.is_empty() {
             self.error(
                 codes::INSTANCE,
-                arg.span,
+                whole,
                 format!("the instance gives no value to {}", missing.join(", ")),
             )
             .push(self);
-            ok = false;
+            return Vec::new();
         }
-        if !ok {
-            return None;
+        let lists: Vec<Vec<Arg>> = all.into_iter().flatten().collect();
+        let count = lists.iter().try_fold(1usize, |n, l| n.checked_mul(l.len()));
+        if count.is_none_or(|n| n > COMBINATIONS) {
+            let text = format!("this stands for more than {COMBINATIONS} instances");
+            self.error(codes::INSTANCE, whole, text).push(self);
+            return Vec::new();
         }
-        let args = generics
-            .iter()
-            .zip(found)
-            .filter_map(|(g, f)| f.map(|f| (g.name().text.clone(), f)))
-            .collect();
-        Some(Instance { args })
+        let mut out = Vec::new();
+        for mut index in 0..count.unwrap_or(0) {
+            let mut args = Vec::new();
+            for (generic, list) in generics.iter().zip(&lists).rev() {
+                args.push((generic.name().text.clone(), list[index % list.len()]));
+                index /= list.len();
+            }
+            args.reverse();
+            let instance = Instance { args };
+            match self.holds(&instance, &facts) {
+                Some(true) => out.push(instance),
+                Some(false) => {}
+                None => return Vec::new(),
+            }
+        }
+        if out.is_empty() && !facts.is_empty() {
+            self.error(
+                codes::INSTANCE,
+                whole,
+                "no combination of these values satisfies the facts",
+            )
+            .push(self);
+        }
+        out
+    }
+
+    /// Whether the facts hold for an instance; `None` if one is no fact.
+    fn holds(&mut self, instance: &Instance, facts: &[&'a Expr]) -> Option<bool> {
+        for fact in facts {
+            let mut check = Check::new(self.program, self.sink, "");
+            for (name, arg) in &instance.args {
+                check.declare(name, arg.value(), false, fact.span);
+            }
+            let (_, val) = check.collect(|c| c.eval(fact));
+            match val {
+                Val::Bool(true) => {}
+                Val::Bool(false) => return Some(false),
+                Val::Poison => return None,
+                _ => {
+                    self.not_a_fact(fact.span);
+                    return None;
+                }
+            }
+        }
+        Some(true)
+    }
+
+    fn not_a_fact(&mut self, span: Span) {
+        self.error(
+            codes::INSTANCE,
+            span,
+            "an instance gives parameters by name: `(E = f16, N = 4096)`",
+        )
+        .push(self);
+    }
+
+    /// The values a parameter is given: one, a list of them, or a range.
+    fn values(&mut self, generic: &Generic, name: &str, value: &'a Expr) -> Option<Vec<Arg>> {
+        match &value.kind {
+            ExprKind::Array(parts) => {
+                let values = parts.iter().map(|part| self.one_value(generic, name, part));
+                let values: Vec<Option<Arg>> = values.collect();
+                values.into_iter().collect()
+            }
+            ExprKind::Range {
+                lo: Some(lo),
+                hi: Some(hi),
+                inclusive,
+            } => {
+                let ends = (
+                    self.one_value(generic, name, lo)?,
+                    self.one_value(generic, name, hi)?,
+                );
+                let (Arg::Int(lo), Arg::Int(hi)) = ends else {
+                    return None;
+                };
+                let end = if *inclusive { hi.saturating_add(1) } else { hi };
+                if end <= lo || end - lo > COMBINATIONS as i128 {
+                    let text = format!("`{name}` is given a range of {} values", (end - lo).max(0));
+                    self.error(codes::INSTANCE, value.span, text).push(self);
+                    return None;
+                }
+                Some((lo..end).map(Arg::Int).collect())
+            }
+            _ => self.one_value(generic, name, value).map(|v| vec![v]),
+        }
+    }
+
+    fn one_value(&mut self, generic: &Generic, name: &str, value: &'a Expr) -> Option<Arg> {
+        let (_, val) = self.collect(|c| c.eval(value));
+        match (generic, val) {
+            (Generic::Type { .. }, Val::Type(t)) => Some(Arg::Type(t)),
+            (Generic::Const { .. }, Val::Int(i, _)) => Some(Arg::Int(i)),
+            (Generic::Const { .. }, Val::Bool(b)) => Some(Arg::Bool(b)),
+            (_, Val::Poison) => None,
+            (generic, val) => {
+                let wants = if matches!(generic, Generic::Type { .. }) {
+                    "an element type"
+                } else {
+                    "a number"
+                };
+                self.error(
+                    codes::INSTANCE,
+                    value.span,
+                    format!("`{name}` is {wants}, not {}", val.kind()),
+                )
+                .push(self);
+                None
+            }
+        }
+    }
+}
+
+impl Arg {
+    /// What the parameter is in the body.
+    pub(crate) fn value<'a>(&self) -> Val<'a> {
+        match self {
+            Arg::Type(t) => Val::Type(*t),
+            Arg::Int(i) => Val::Int(*i, Num::Usize),
+            Arg::Bool(b) => Val::Bool(*b),
+        }
     }
 }

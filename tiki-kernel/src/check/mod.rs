@@ -49,7 +49,7 @@ pub(crate) mod value;
 
 use crate::artifact::ParamKind;
 use crate::ast::{self, Program, Span, TypeKind};
-use crate::compile::{Arg, Instance};
+use crate::compile::Instance;
 use crate::diag::{Code, Diag, Sink, codes};
 use crate::dtype::DType;
 use crate::ir::{self, Kernel, Op, Stmt, StmtKind, Type, Uniform, Value, ValueInfo, Var, VarInfo};
@@ -236,12 +236,7 @@ impl<'a> Check<'a> {
 
     fn instance(&mut self, instance: &Instance) {
         for (name, arg) in &instance.args {
-            let val = match arg {
-                Arg::Type(t) => Val::Type(*t),
-                Arg::Int(i) => Val::Int(*i, Num::Usize),
-                Arg::Bool(b) => Val::Bool(*b),
-            };
-            self.declare(name, val, false, self.kernel.span);
+            self.declare(name, arg.value(), false, self.kernel.span);
         }
         self.kernel.entry = instances::entry(&self.program.kernel.name.text, instance);
         self.params();

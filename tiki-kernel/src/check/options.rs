@@ -58,6 +58,10 @@ static ROWS: &[Row] = &[
         takes: "the instances: `build((E = f16, N = 4096), (E = f32, N = 1024))`",
     },
     Row {
+        name: "tune",
+        takes: "what a tuner may try: `tune(BM = [64, 128], STAGES = 2..=4)`",
+    },
+    Row {
         name: "deny",
         takes: "conditions: `deny(bank_conflicts, uncoalesced, spills, unproven, partial_waves)`",
     },

@@ -292,6 +292,13 @@ impl Module {
             .iter()
             .rfind(|f| f.name == name && f.body.is_some())
     }
+    /// Whether a kernel of it waits for the launch before it.
+    #[must_use]
+    pub fn waits_for_predecessor(&self) -> bool {
+        let wait = crate::isa::dependent_wait();
+        let mut insts = self.functions.iter().flat_map(Function::insts);
+        insts.any(|(_, inst)| inst.op == wait)
+    }
     /// The variable of this name.
     #[must_use]
     pub fn var(&self, name: &str) -> Option<&Var> {

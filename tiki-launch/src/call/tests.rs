@@ -45,6 +45,7 @@ const BLANK: Artifact = Artifact {
     deny_spills: false,
     dependent_launch: false,
     report: "",
+    fingerprint: 0,
     source: ("kernels.rs", 1),
 };
 

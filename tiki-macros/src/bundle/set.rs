@@ -204,7 +204,9 @@ fn member(set: &Set, lines: &[&Line], entry: &Entry, bundle: &Bundle) -> syn::Re
     let function_tokens = Function {
         name: quote!(#function),
         generics: quote!(<#(#params),*>),
-        bound: quote!(#set_name: #built<#(#names),*>),
+        receiver: quote!(),
+        parameters: quote!(),
+        bound: quote!(where #set_name: #built<#(#names),*>,),
         artifact: quote!(<#set_name as #built<#(#names),*>>::ARTIFACT),
     }
     .tokens(&source);
@@ -218,7 +220,7 @@ fn member(set: &Set, lines: &[&Line], entry: &Entry, bundle: &Bundle) -> syn::Re
     } else {
         let impls = compiled.outputs.iter().map(|output| {
             let args = artifact::arguments(&source, output);
-            let literal = artifact::literal(&source, output, &compiled.file);
+            let literal = artifact::literal(&source, output, &compiled);
             quote! {
                 impl #built #args for #set_name {
                     const ARTIFACT: &'static #krate::__private::Artifact = {
@@ -231,7 +233,7 @@ fn member(set: &Set, lines: &[&Line], entry: &Entry, bundle: &Bundle) -> syn::Re
         quote!(#(#impls)*)
     };
     let artifact_fn = format_ident!("{}_artifact", function);
-    let messages = compiled.messages;
+    let messages = &compiled.messages;
     Ok(quote! {
         #[doc(hidden)]
         #[allow(non_camel_case_types)]

@@ -1,21 +1,30 @@
 //! Compiled instances as constants of the user's crate.
 
-use super::Source;
-use proc_macro2::{Ident, Span, TokenStream, TokenTree};
-use quote::{ToTokens, quote};
+use super::{Compiled, Source};
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::quote;
 use tiki_kernel::artifact::{Hidden, ParamKind};
 use tiki_kernel::compile::{Arg, Output};
 use tiki_kernel::dtype::DType;
 
-/// One implementation of the kernel's trait for each instance; if it `failed`, one for all parameters.
-pub(crate) fn items(source: &Source, outputs: &[Output], file: &str, failed: bool) -> TokenStream {
+/// The kernel's text, and one implementation of its trait for each instance; if it failed, one for all
+/// parameters.
+pub(crate) fn items(source: &Source, compiled: &Compiled) -> TokenStream {
     let (name, built) = (source.name(), source.built());
     let instance = source.lifetime(&quote!('instance));
-    if failed {
-        let krate = &source.krate;
-        let parameters = source.generics();
-        let (generics, args, _) = parameters.split_for_impl();
+    let parameters = source.generics();
+    let (generics, args, _) = parameters.split_for_impl();
+    let text = &compiled.text;
+    let krate = &source.krate;
+    let text = quote! {
+        impl #generics #name #args {
+            /// The kernel's canonical text: what it is compiled from at run time.
+            pub const TEXT: &'static str = #text;
+        }
+    };
+    if compiled.failed {
         return quote! {
+            #text
             #[doc(hidden)]
             impl #generics #instance #built #instance for #name #args {
                 const ARTIFACT: &'static #krate::__private::Artifact =
@@ -23,10 +32,9 @@ pub(crate) fn items(source: &Source, outputs: &[Output], file: &str, failed: boo
             }
         };
     }
-    let impls = outputs.iter().map(|output| {
+    let impls = compiled.outputs.iter().map(|output| {
         let args = arguments(source, output);
-        let artifact = literal(source, output, file);
-        let krate = &source.krate;
+        let artifact = literal(source, output, compiled);
         quote! {
             #[doc(hidden)]
             impl #instance #built #instance for #name #args {
@@ -37,7 +45,7 @@ pub(crate) fn items(source: &Source, outputs: &[Output], file: &str, failed: boo
             }
         }
     });
-    quote!(#(#impls)*)
+    quote!(#text #(#impls)*)
 }
 
 /// `<f16, 4096, 256>`.
@@ -61,7 +69,7 @@ pub(crate) fn arguments(source: &Source, output: &Output) -> TokenStream {
 }
 
 /// The artefact as an expression.
-pub(crate) fn literal(source: &Source, output: &Output, file: &str) -> TokenStream {
+pub(crate) fn literal(source: &Source, output: &Output, compiled: &Compiled) -> TokenStream {
     let krate = &source.krate;
     let p = quote!(#krate::__private);
     let kernel = source.name().to_string();
@@ -69,7 +77,9 @@ pub(crate) fn literal(source: &Source, output: &Output, file: &str) -> TokenStre
     let (title, entry, ptx) = (&output.title, &output.entry, &output.ptx);
     let target = output.target.name();
     let [x, y, z] = output.threads;
-    let (cluster, dynamic, report) = (output.cluster, output.dynamic_shared, &output.report);
+    let (cluster, dynamic) = (output.cluster, output.dynamic_shared);
+    let report = output.report.text(&compiled.places);
+    let (file, fingerprint) = (compiled.file(), compiled.fingerprint);
     let params = output.params.iter().map(|(name, kind)| {
         let kind = match kind {
             ParamKind::Tensor {
@@ -99,8 +109,7 @@ pub(crate) fn literal(source: &Source, output: &Output, file: &str) -> TokenStre
         } = hidden;
         quote!(#p::Hidden::TensorMap { param: #param, tile: [#(#tile),*], swizzle: #swizzle })
     });
-    let deny_spills = denies(source, "spills");
-    let dependent = mentions(source.item.block.to_token_stream(), "dependent_wait");
+    let (deny_spills, dependent) = (output.deny_spills, output.dependent_launch);
     let u = output.usage;
     let (registers, shared, barriers) = (u.registers, u.shared, u.barriers);
     let (threads, blocks) = (u.threads, u.blocks_per_sm);
@@ -126,6 +135,7 @@ pub(crate) fn literal(source: &Source, output: &Output, file: &str) -> TokenStre
             deny_spills: #deny_spills,
             dependent_launch: #dependent,
             report: #report,
+            fingerprint: #fingerprint,
             source: (#file, #line),
         }
     }
@@ -134,18 +144,4 @@ pub(crate) fn literal(source: &Source, output: &Output, file: &str) -> TokenStre
 fn dtype_const(p: &TokenStream, dtype: DType) -> TokenStream {
     let name = Ident::new(&dtype.name().to_uppercase(), Span::call_site());
     quote!(#p::DType::#name)
-}
-
-fn denies(source: &Source, what: &str) -> bool {
-    let list = source.attribute.get("deny").map_or(&[][..], |o| &o.args);
-    list.iter()
-        .any(|e| matches!(e, syn::Expr::Path(p) if p.path.is_ident(what)))
-}
-
-fn mentions(tokens: TokenStream, name: &str) -> bool {
-    tokens.into_iter().any(|token| match token {
-        TokenTree::Ident(ident) => ident == name,
-        TokenTree::Group(group) => mentions(group.stream(), name),
-        _ => false,
-    })
 }

@@ -1,6 +1,6 @@
 //! The type named like the kernel and its typed `launch`.
 
-use super::{Source, facts, local};
+use super::{Source, at_run_time, facts, local};
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::{GenericArgument, PathArguments, Type};
@@ -33,16 +33,20 @@ pub(crate) fn items(source: &Source) -> TokenStream {
     let function = Function {
         name: quote!(launch),
         generics: quote!(),
-        bound: bound.clone(),
+        receiver: quote!(),
+        parameters: quote!(),
+        bound: quote!(where #bound,),
         artifact: quote!(<Self as #built #any>::ARTIFACT),
     };
     let launch = function.tokens(source);
+    let at_run_time = at_run_time::items(source);
     let (message, label, notes) = not_built(source);
     quote! {
         #(#attrs)*
         #[allow(non_camel_case_types, missing_debug_implementations, dead_code)]
         #vis struct #name #impl_generics {
-            _parameters: #marker,
+            compiled: #krate::Compiled,
+            parameters: #marker,
         }
 
         #[doc(hidden)]
@@ -69,6 +73,7 @@ pub(crate) fn items(source: &Source) -> TokenStream {
         impl #impl_generics #name #args {
             #launch
         }
+        #at_run_time
     }
 }
 
@@ -76,6 +81,10 @@ pub(crate) fn items(source: &Source) -> TokenStream {
 pub(crate) struct Function {
     pub(crate) name: TokenStream,
     pub(crate) generics: TokenStream,
+    /// `&self,` or nothing.
+    pub(crate) receiver: TokenStream,
+    /// Parameters whose value is known only at run time, as variables.
+    pub(crate) parameters: TokenStream,
     /// What holds only for instances that were built.
     pub(crate) bound: TokenStream,
     pub(crate) artifact: TokenStream,
@@ -87,6 +96,8 @@ impl Function {
         let Function {
             name,
             generics,
+            receiver,
+            parameters: variables,
             bound,
             artifact,
         } = self;
@@ -105,12 +116,13 @@ impl Function {
             #[doc = #text]
             #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)]
             pub fn #name #generics(
+                #receiver
                 #stream: &#krate::Stream,
                 #(#params),*
             ) -> ::core::result::Result<(), #krate::LaunchError>
-            where
-                #bound,
+            #bound
             {
+                #variables
                 #constants
                 let mut #call = #krate::__private::Call::new(#stream, #artifact)?;
                 #facts

@@ -9,28 +9,24 @@
 
 pub(crate) mod artifact;
 mod assume;
+mod at_run_time;
+mod compile_instances;
 mod facts;
 pub(crate) mod launch;
 mod shadow;
 pub(crate) mod test;
 
 pub(crate) use assume::keys as assumed;
+pub(crate) use compile_instances::{Compiled, compile_all};
 pub(crate) use shadow::without_unroll;
 
 use crate::bundle::{self, Bundle};
-use crate::dump::{self, Dumper};
-use crate::parse::{Attribute, Reader};
+use crate::dump;
+use crate::parse::Attribute;
 use crate::report;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote};
 use std::collections::HashMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex};
-use std::time::Instant;
-use tiki_kernel::ast::Program;
-use tiki_kernel::compile::{Output, compile};
-use tiki_kernel::diag::codes::INTERNAL;
-use tiki_kernel::diag::{Diag, Severity, Sink};
 
 /// A kernel as the door sees it.
 pub(crate) struct Source {
@@ -149,7 +145,8 @@ pub(crate) fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
 pub(crate) fn only_checked(attribute: TokenStream, item: TokenStream) -> TokenStream {
     match Source::parse(attribute, item) {
         Ok(source) => {
-            let (surface, stub) = (surface(&source), artifact::items(&source, &[], "", true));
+            let stub = artifact::items(&source, &Compiled::nothing());
+            let surface = surface(&source);
             quote!(#surface #stub)
         }
         Err(error) => error.to_compile_error(),
@@ -163,134 +160,15 @@ fn surface(source: &Source) -> TokenStream {
     quote!(#launch #shadow)
 }
 
-/// What compiling a kernel gave: instances (none if anything failed), and the messages as items.
-pub(crate) struct Compiled {
-    pub(crate) outputs: Vec<Output>,
-    pub(crate) messages: TokenStream,
-    pub(crate) file: String,
-    /// An error is among the messages.
-    pub(crate) failed: bool,
-}
-
 /// Compiles, and writes what came of it.
 pub(crate) fn instances(source: &Source, bundle: &Bundle, calls: &bundle::Calls) -> TokenStream {
     let compiled = compile_all(source, bundle, calls, None);
-    let mut out = compiled.messages;
-    out.extend(artifact::items(
-        source,
-        &compiled.outputs,
-        &compiled.file,
-        compiled.failed,
-    ));
+    let mut out = artifact::items(source, &compiled);
+    out.extend(compiled.messages);
     out.extend(assume::asserts(source));
     out.extend(bundle::export_kernel(source, bundle, calls));
     out.extend(dump::watched());
     out
-}
-
-/// Reads the kernel and its items and runs the compiler. With `shown`, every message stands there: the
-/// kernel is another place's.
-pub(crate) fn compile_all(
-    source: &Source,
-    bundle: &Bundle,
-    calls: &bundle::Calls,
-    shown: Option<(Span, Span)>,
-) -> Compiled {
-    let begun = Instant::now();
-    let mut reader = Reader::new();
-    let whole = reader.at(source.name().span());
-    reader.renames = bundle.names_for(&calls.roots);
-    let assumed = assume::items(&mut reader, source);
-    let kernel = reader.kernel(&source.attribute, &source.item);
-    facts::check(&mut reader, source);
-    let end = reader.mark();
-    let (mut items, mut foreign) = bundle.items(&mut reader, calls);
-    items.extend(assumed);
-    if let Some(call) = shown {
-        foreign.iter_mut().for_each(|f| f.call = call);
-        foreign.push(report::Foreign {
-            from: 0,
-            to: end,
-            name: source.name().to_string(),
-            call,
-        });
-    }
-    let program = Program {
-        kernel,
-        items,
-        places: reader.places().clone(),
-    };
-    let mut dumper = Dumper::from_env(&source.name().to_string());
-    let read = begun.elapsed();
-    let (outputs, mut diags) = if reader.sink.has_errors() {
-        (Vec::new(), Vec::new())
-    } else {
-        guarded(whole, &program, &mut dumper)
-    };
-    let (instances, whole) = (outputs.len(), begun.elapsed());
-    let times = format!(
-        "reading {} us, compiling {} us, {instances} instances\n",
-        read.as_micros(),
-        (whole - read).as_micros()
-    );
-    dumper.write("time", "", &times);
-    diags.splice(0..0, reader.sink.take());
-    let failed = diags.iter().any(|d| d.severity == Severity::Error);
-    let mut messages = report::items(&reader, &foreign, &diags);
-    if let Some(failure) = &dumper.failure {
-        let span = source.name().span();
-        messages.extend(report::error((span, span), &format!("[TK099] {failure}")));
-    }
-    Compiled {
-        outputs: if failed { Vec::new() } else { outputs },
-        messages,
-        failed,
-        file: program.places.files.first().cloned().unwrap_or_default(),
-    }
-}
-
-/// Runs the compiler; a defect of it becomes a message.
-fn guarded(
-    whole: tiki_kernel::ast::Span,
-    program: &Program,
-    dumper: &mut Dumper,
-) -> (Vec<Output>, Vec<Diag>) {
-    let run = || {
-        let mut sink = Sink::new();
-        let outputs = compile(program, &mut sink, &mut |stage, instance, text| {
-            dumper.write(stage, instance, text);
-        });
-        (outputs, sink.take())
-    };
-    // The message carries the panic's text and place; the hook would print them a second time.
-    let place = Arc::new(Mutex::new(String::new()));
-    let seen = Arc::clone(&place);
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |info| {
-        if let (Some(location), Ok(mut seen)) = (info.location(), seen.lock()) {
-            *seen = format!("{}:{}", location.file(), location.line());
-        }
-    }));
-    let result = catch_unwind(AssertUnwindSafe(run));
-    std::panic::set_hook(hook);
-    result.unwrap_or_else(|panic| {
-        let text = panic
-            .downcast_ref::<String>()
-            .cloned()
-            .or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned()))
-            .unwrap_or_default();
-        let place = place.lock().map(|p| p.clone()).unwrap_or_default();
-        let diag = Diag::error(
-            INTERNAL,
-            whole,
-            format!("the compiler of Tiki failed: {text}"),
-        )
-        .note(format!(
-            "this is a defect of Tiki, not of the kernel; it lies at {place}"
-        ))
-        .help("please report it, with the kernel and this text");
-        (Vec::new(), vec![diag])
-    })
 }
 
 /// A local name that no name of the user's can meet.

@@ -14,6 +14,9 @@ use tiki_kernel::ast::{Expr, ExprKind, KernelOption};
 use tiki_kernel::diag::Diag;
 use tiki_kernel::diag::codes::BAD_OPTION;
 
+/// Options that say which instances there are.
+const LISTS: &[&str] = &["build", "tune"];
+
 /// The options as written.
 #[derive(Default)]
 pub(crate) struct Attribute {
@@ -97,7 +100,8 @@ fn one(input: ParseStream<'_>) -> syn::Result<Written> {
 }
 
 impl Reader {
-    /// The options for the compiler; what only the door reads is left out.
+    /// The options for the compiler but for its lists of instances, which are read last ([`Reader::lists`]);
+    /// what only the door reads is left out.
     pub(crate) fn options(&mut self, attribute: &Attribute) -> Vec<KernelOption> {
         if let Some(error) = &attribute.error {
             let at = self.at(error.span());
@@ -118,12 +122,25 @@ impl Reader {
                 }
                 continue;
             }
-            let name = self.name(&option.name);
-            let value = option.value.as_ref().map(|v| self.expr(v));
-            let args = option.args.iter().map(|a| self.argument(a)).collect();
-            out.push(KernelOption { name, value, args });
+            if !LISTS.iter().any(|list| option.name == list) {
+                out.push(self.option(option));
+            }
         }
         out
+    }
+
+    /// The lists of instances. Their places come after all others: another list moves none of them.
+    pub(crate) fn lists(&mut self, attribute: &Attribute) -> Vec<KernelOption> {
+        let is_list = |o: &&Written| LISTS.iter().any(|list| o.name == list);
+        let lists = attribute.options.iter().filter(is_list);
+        lists.map(|option| self.option(option)).collect()
+    }
+
+    fn option(&mut self, option: &Written) -> KernelOption {
+        let name = self.name(&option.name);
+        let value = option.value.as_ref().map(|v| self.expr(v));
+        let args = option.args.iter().map(|a| self.argument(a)).collect();
+        KernelOption { name, value, args }
     }
 
     /// As an expression, but `(E = f16)` is a list of one.

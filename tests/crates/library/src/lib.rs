@@ -76,3 +76,22 @@ pub fn activate<E: Element>(x: &Global<E, 1>, out: &mut Global<f32, 1>) {
         .map(|x| gelu_like(x));
     out.tile_mut([WIDTH], [block_idx().x]).store(&y);
 }
+
+/// `out = x * factor`, a tile of `N` elements a block, in lists and ranges of instances.
+#[tiki::kernel(
+    threads = T,
+    grid = [x.dim(0) / N],
+    build((E = [f32, f16], N = 256..=1024, T = 64, N % 256 == 0, N != 768), (E = f32, N = 256, T = 32)),
+    tune(N = [256, 512, 1000, 4096], T = [32, 64, 48], N >= 2 * T)
+)]
+pub fn scaled<E: Element, const N: usize, const T: usize>(
+    x: &Global<E, 1>,
+    out: &mut Global<E, 1>,
+    factor: f32,
+) {
+    require!(x.dim(0) % N == 0 && out.dim(0) == x.dim(0));
+    let map = ThreadMap::linear(T).vector_up_to(4);
+    let at = [block_idx().x];
+    let y = x.tile([N], at).load(map).cast::<f32>().map(|x| x * factor);
+    out.tile_mut([N], at).store(&y.cast::<E>());
+}

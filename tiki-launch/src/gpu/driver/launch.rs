@@ -28,7 +28,7 @@ impl Gpu {
             entry: unit.entry.into(),
         };
         let name = CString::new(unit.entry).map_err(|_| no_entry())?;
-        let module = self.assemble(unit)?;
+        let module = self.module_of(unit)?;
         let loaded = RawModule(module.expose_provenance() as u64);
         let mut found = null_mut();
         // SAFETY: the module is alive, the name ends in NUL.
@@ -50,7 +50,8 @@ impl Gpu {
         entry
     }
 
-    fn assemble(&self, unit: &Unit<'_>) -> Result<sys::CUmodule, LaunchError> {
+    /// Assembles PTX text without keeping the result.
+    pub(super) fn assemble(&self, unit: &Unit<'_>) -> Result<sys::CUmodule, LaunchError> {
         use sys::CUjit_option_enum as Option;
         let refused = |log: String, result| LaunchError::Refused {
             kernel: unit.kernel.into(),

@@ -19,6 +19,7 @@
 pub(crate) mod context;
 pub mod interop;
 mod launch;
+mod link;
 pub(crate) mod probe;
 mod status;
 mod tensor_map;

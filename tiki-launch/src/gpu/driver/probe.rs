@@ -38,6 +38,10 @@ pub(super) const SYMBOLS: &[&str] = &[
     "cuGraphLaunch",
     "cuInit",
     "cuLaunchKernelEx",
+    "cuLinkAddData_v2",
+    "cuLinkComplete",
+    "cuLinkCreate_v2",
+    "cuLinkDestroy",
     "cuMemAllocAsync",
     "cuMemAlloc_v2",
     "cuMemFreeAsync",
@@ -112,6 +116,7 @@ mod tests {
             include_str!("context.rs"),
             include_str!("interop.rs"),
             include_str!("launch.rs"),
+            include_str!("link.rs"),
             include_str!("status.rs"),
             include_str!("tensor_map.rs"),
         ];

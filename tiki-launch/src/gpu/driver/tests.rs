@@ -328,6 +328,7 @@ static SCALE: Artifact = Artifact {
     deny_spills: true,
     dependent_launch: false,
     report: "",
+    fingerprint: 0,
     source: ("scale.rs", 1),
 };
 

@@ -1,0 +1,118 @@
+//! Looking at what is loaded, and putting something else in its place.
+//!
+//! `TIKI_DUMP=ptx,cubin,log,sass` (or `all`) writes, for each kernel that is loaded, what the machine gets and what
+//! the assembler made of it into `TIKI_DUMP_DIR` (unless said, `target/tiki/run`); `TIKI_DUMP_FILTER` keeps those
+//! whose instance holds one of its words. `TIKI_OVERRIDE=DIR` loads `ENTRY.ptx` from there instead of what was
+//! compiled. Both cost something only when a kernel is loaded.
+//!
+//! `sass` needs NVIDIA's disassembler: `TIKI_NVDISASM`, or `nvdisasm` of the path. What cannot be written is told
+//! once and stops nothing; an override that cannot be read is an error, since another kernel would run.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Once;
+
+/// What is wanted of one kernel.
+#[derive(Debug, Clone)]
+pub(crate) struct Wishes {
+    stages: Vec<String>,
+    folder: PathBuf,
+    entry: String,
+}
+
+fn words(name: &str) -> Vec<String> {
+    let text = std::env::var(name).unwrap_or_default();
+    let words = text.split(',').map(|w| w.trim().to_owned());
+    words.filter(|w| !w.is_empty()).collect()
+}
+
+impl Wishes {
+    /// What the environment wants of this kernel.
+    pub fn of(instance: &str, entry: &str) -> Wishes {
+        let filter = words("TIKI_DUMP_FILTER");
+        let passes = filter.is_empty() || filter.iter().any(|f| instance.contains(f.as_str()));
+        let folder = std::env::var_os("TIKI_DUMP_DIR").map_or_else(
+            || Path::new("target").join("tiki").join("run"),
+            PathBuf::from,
+        );
+        Wishes {
+            stages: if passes {
+                words("TIKI_DUMP")
+            } else {
+                Vec::new()
+            },
+            folder,
+            entry: entry.to_owned(),
+        }
+    }
+
+    /// Whether one of these stages is wanted.
+    pub fn any(&self, stages: &[&str]) -> bool {
+        let wanted = |s: &String| s == "all" || stages.contains(&s.as_str());
+        self.stages.iter().any(wanted)
+    }
+
+    /// Writes one stage, if it is wanted.
+    pub fn write(&self, stage: &str, bytes: &[u8]) {
+        if self.any(&[stage]) {
+            self.put(stage, bytes);
+        }
+    }
+
+    fn put(&self, stage: &str, bytes: &[u8]) -> Option<PathBuf> {
+        let path = self.folder.join(format!("{}.{stage}", self.entry));
+        let done =
+            std::fs::create_dir_all(&self.folder).and_then(|()| std::fs::write(&path, bytes));
+        match done {
+            Ok(()) => Some(path),
+            Err(error) => {
+                once(&format!(
+                    "TIKI_DUMP could not write {}: {error}",
+                    path.display()
+                ));
+                None
+            }
+        }
+    }
+
+    /// Writes machine code, and what the disassembler makes of it.
+    pub fn write_code(&self, cubin: &[u8]) {
+        self.write("cubin", cubin);
+        if !self.any(&["sass"]) {
+            return;
+        }
+        let Some(file) = self.put("cubin", cubin) else {
+            return;
+        };
+        let program = std::env::var_os("TIKI_NVDISASM").unwrap_or_else(|| "nvdisasm".into());
+        match Command::new(&program).arg("-c").arg(&file).output() {
+            Ok(said) if said.status.success() => self.write("sass", &said.stdout),
+            Ok(said) => once(&String::from_utf8_lossy(&said.stderr)),
+            Err(error) => once(&format!(
+                "TIKI_DUMP=sass needs NVIDIA's disassembler; {} did not start: {error}",
+                Path::new(&program).display()
+            )),
+        }
+    }
+}
+
+/// The text that is to run in place of an entry's own.
+pub(crate) fn overridden(entry: &str) -> Result<Option<String>, String> {
+    let Some(folder) = std::env::var_os("TIKI_OVERRIDE").filter(|v| !v.is_empty()) else {
+        return Ok(None);
+    };
+    let path = Path::new(&folder).join(format!("{entry}.ptx"));
+    match std::fs::read_to_string(&path) {
+        Ok(text) => {
+            eprintln!("note: tiki: `{entry}` runs as {} has it", path.display());
+            Ok(Some(text))
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(format!("{} could not be read: {error}", path.display())),
+    }
+}
+
+fn once(text: &str) {
+    static TOLD: Once = Once::new();
+    TOLD.call_once(|| eprintln!("warning: tiki: {}", text.trim_end()));
+}

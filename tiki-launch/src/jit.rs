@@ -1,0 +1,322 @@
+//! Compiling an instance at run time: any one, from the kernel's own text, with nothing installed.
+//!
+//! A kernel carries its canonical text (`TEXT`). It is read by the compiler's own parser, and compiled by the
+//! same compiler that ran while the crate was built, so an instance has the same checks and the same messages,
+//! as typed errors with file and line. A text of another version is refused.
+//!
+//! What was compiled stays for the life of the process, once for each kernel and instance: artefacts are
+//! known to devices by their address.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tiki_kernel::artifact::{Artifact, Param};
+use tiki_kernel::ast::text::TextError;
+use tiki_kernel::ast::{self, Program};
+use tiki_kernel::compile::{Arg, Instance, Output, compile_instance};
+use tiki_kernel::diag::{Diag, Severity, Sink};
+use tiki_kernel::instance::{self, InstanceError};
+
+use crate::error::{FactError, LaunchError};
+
+/// An instance compiled at run time.
+#[derive(Debug, Clone, Copy)]
+pub struct Compiled(&'static Kept);
+
+#[derive(Debug)]
+struct Kept {
+    artifact: &'static Artifact,
+    instance: Instance,
+    report_json: String,
+}
+
+impl Compiled {
+    /// What a launch needs of it.
+    #[must_use]
+    pub fn artifact(&self) -> &'static Artifact {
+        self.0.artifact
+    }
+    /// Its parameters.
+    #[must_use]
+    pub fn instance(&self) -> &Instance {
+        &self.0.instance
+    }
+    /// What the compiler chose and why, as JSON: an array of objects with the numbers named.
+    #[must_use]
+    pub fn report_json(&self) -> &str {
+        &self.0.report_json
+    }
+}
+
+/// One message of the compiler.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Its code, as a build shows it: `TK501`.
+    pub code: &'static str,
+    /// The author's file.
+    pub file: String,
+    /// Line, from 1.
+    pub line: u32,
+    /// Column, from 1.
+    pub column: u32,
+    /// The message with its notes and helps.
+    pub text: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Problem {
+            file, line, column, ..
+        } = self;
+        write!(f, "{}\n  --> {file}:{line}:{column}", self.text)
+    }
+}
+
+/// Why an instance could not be compiled at run time.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum JitError {
+    /// The text is of another version of the compiler, or damaged.
+    Text(TextError),
+    /// The values make no instance of this kernel.
+    Instance {
+        /// The kernel.
+        kernel: String,
+        /// Why not.
+        reason: InstanceError,
+    },
+    /// This parameter is the type's: an argument's type depends on it.
+    OfTheType {
+        /// The kernel.
+        kernel: String,
+        /// The parameter.
+        name: String,
+    },
+    /// The instance has errors.
+    Refused {
+        /// `gemm<E = f16, BM = 256>`.
+        instance: String,
+        /// All of them.
+        problems: Vec<Problem>,
+    },
+}
+
+impl fmt::Display for JitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            JitError::Text(error) => write!(
+                f,
+                "this compiler cannot read the kernel: {error}; build the kernel's crate again"
+            ),
+            JitError::Instance { kernel, reason } => write!(f, "kernel `{kernel}`: {reason}"),
+            JitError::OfTheType { kernel, name } => write!(
+                f,
+                "kernel `{kernel}`: `{name}` decides the type of an argument, so it is given by the kernel's \
+                 type and not by name"
+            ),
+            JitError::Refused { instance, problems } => {
+                write!(f, "`{instance}` does not compile")?;
+                for problem in problems {
+                    write!(f, "\nerror: {problem}")?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+impl std::error::Error for JitError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            JitError::Text(error) => Some(error),
+            JitError::Instance { reason, .. } => Some(reason),
+            _ => None,
+        }
+    }
+}
+
+/// Compiles the instance of a kernel's text with these values; `with` goes before `base`, and may not name
+/// what is `of_the_type`.
+#[doc(hidden)]
+pub fn compile(
+    text: &'static str,
+    base: &[(&str, Arg)],
+    with: &[(&str, Arg)],
+    of_the_type: &[&str],
+) -> Result<Compiled, JitError> {
+    let program = program(text)?;
+    let kernel = || program.kernel.name.text.clone();
+    if let Some((name, _)) = with.iter().find(|(n, _)| of_the_type.contains(n)) {
+        return Err(JitError::OfTheType {
+            kernel: kernel(),
+            name: (*name).to_owned(),
+        });
+    }
+    let values: Vec<(&str, Arg)> = base.iter().chain(with).copied().collect();
+    let instance = instance::of(&program, &values).map_err(|reason| JitError::Instance {
+        kernel: kernel(),
+        reason,
+    })?;
+    instance_of(&program, &instance)
+}
+
+/// Compiles an instance of a program, unless it was compiled before.
+pub fn instance_of(program: &Arc<Program>, instance: &Instance) -> Result<Compiled, JitError> {
+    static DONE: Mutex<Vec<(Arc<Program>, Instance, Compiled)>> = Mutex::new(Vec::new());
+    let lock = || DONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let find = |done: &[(Arc<Program>, Instance, Compiled)]| {
+        let mut same = done.iter();
+        let same = same.find(|(p, i, _)| i == instance && Arc::ptr_eq(p, program));
+        same.map(|(.., compiled)| *compiled)
+    };
+    if let Some(compiled) = find(&lock()) {
+        return Ok(compiled);
+    }
+    let output = build(program, instance)?;
+    let mut done = lock();
+    // Another thread may have compiled it meanwhile: the first one stays.
+    if let Some(compiled) = find(&done) {
+        return Ok(compiled);
+    }
+    let compiled = Compiled(Box::leak(Box::new(keep(program, output))));
+    done.push((Arc::clone(program), instance.clone(), compiled));
+    Ok(compiled)
+}
+
+/// Reads a kernel's text, once.
+pub fn program(text: &'static str) -> Result<Arc<Program>, JitError> {
+    type Read = HashMap<(usize, usize), Arc<Program>>;
+    static READ: Mutex<Option<Read>> = Mutex::new(None);
+    let key = (text.as_ptr().addr(), text.len());
+    let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
+    let read = read.get_or_insert_default();
+    if let Some(program) = read.get(&key) {
+        return Ok(Arc::clone(program));
+    }
+    let program = Arc::new(ast::parse(text).map_err(JitError::Text)?);
+    read.insert(key, Arc::clone(&program));
+    Ok(program)
+}
+
+/// The compiler's answer for one instance: its output, or its messages.
+pub fn build(program: &Program, instance: &Instance) -> Result<Output, JitError> {
+    let mut sink = Sink::new();
+    let output = compile_instance(program, instance, &mut sink, &mut |_, _, _| {});
+    let diags = sink.take();
+    let errors = diags.iter().filter(|d| d.severity == Severity::Error);
+    let problems: Vec<Problem> = errors.map(|d| problem(program, d)).collect();
+    match output {
+        Some(output) if problems.is_empty() => Ok(output),
+        _ => Err(JitError::Refused {
+            instance: tiki_kernel::check::instances::title(&program.kernel.name.text, instance),
+            problems,
+        }),
+    }
+}
+
+fn problem(program: &Program, diag: &Diag) -> Problem {
+    let place = program.places.at(diag.span);
+    let file = program.places.files.get(place.file as usize);
+    Problem {
+        code: diag.code.name(),
+        file: file.cloned().unwrap_or_default(),
+        line: place.line,
+        column: place.column,
+        text: diag.text(&program.places),
+    }
+}
+
+fn leaked(text: impl Into<String>) -> &'static str {
+    Box::leak(text.into().into_boxed_str())
+}
+
+/// An output as the constant that a build would have made of it.
+fn keep(program: &Program, output: Output) -> Kept {
+    let name = &program.kernel.name;
+    let place = program.places.at(name.span);
+    let file = program.places.files.get(place.file as usize);
+    let report = output.report.text(&program.places);
+    let report_json = output.report.json(&program.places);
+    let params: Vec<Param> = output
+        .params
+        .iter()
+        .map(|(name, kind)| Param {
+            name: leaked(name.as_str()),
+            kind: *kind,
+        })
+        .collect();
+    let artifact = Artifact {
+        kernel: leaked(name.text.as_str()),
+        instance: leaked(output.title),
+        entry: leaked(output.entry),
+        target: output.target.name(),
+        ptx: leaked(output.ptx),
+        threads: output.threads,
+        cluster: output.cluster,
+        dynamic_shared: output.dynamic_shared,
+        params: Vec::leak(params),
+        hidden: Vec::leak(output.hidden),
+        usage: output.usage,
+        deny_spills: output.deny_spills,
+        dependent_launch: output.dependent_launch,
+        report: leaked(report),
+        fingerprint: instance::fingerprint(program),
+        source: (leaked(file.cloned().unwrap_or_default()), place.line),
+    };
+    Kept {
+        artifact: Box::leak(Box::new(artifact)),
+        instance: output.instance,
+        report_json,
+    }
+}
+
+/// Numbers and truths that a parameter can be.
+pub trait Value: Sized {
+    /// The value, if it is of this type.
+    fn of(arg: Arg) -> Option<Self>;
+}
+
+macro_rules! values {
+    ($($t:ty)*) => {$(
+        impl Value for $t {
+            fn of(arg: Arg) -> Option<$t> {
+                match arg {
+                    Arg::Int(value) => value.try_into().ok(),
+                    _ => None,
+                }
+            }
+        }
+    )*};
+}
+
+values!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);
+
+impl Value for bool {
+    fn of(arg: Arg) -> Option<bool> {
+        match arg {
+            Arg::Bool(value) => Some(value),
+            _ => None,
+        }
+    }
+}
+
+/// A parameter's value, for the launcher's facts.
+#[doc(hidden)]
+pub fn value<T: Value>(compiled: &Compiled, name: &'static str) -> Result<T, LaunchError> {
+    let args = &compiled.0.instance.args;
+    let arg = args.iter().find(|(n, _)| n == name).map(|(_, arg)| *arg);
+    arg.and_then(T::of).ok_or_else(|| {
+        let left = match arg {
+            Some(Arg::Int(value)) => value,
+            _ => 0,
+        };
+        FactError {
+            kernel: compiled.0.artifact.instance.into(),
+            fact: format!("`{name}` is a value of its type"),
+            left,
+            right: 0,
+        }
+        .into()
+    })
+}
