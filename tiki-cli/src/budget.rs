@@ -1,24 +1,24 @@
 //! `tiki budget`: what instances use of a multiprocessor, by the same bounds that the build holds.
 
-use crate::kernels::{Folder, Kernel};
-use crate::outcome::{Kind, Out, Result};
+use crate::instances::{Pick, compiled};
+use crate::outcome::{Out, Result};
 use serde_json::{Value, json};
 use std::fmt::Write;
-use tiki_kernel::compile::{Output, compile};
-use tiki_kernel::diag::Sink;
+use tiki_kernel::compile::Output;
 
 /// Registers, shared memory and residency of a kernel's instances.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// A kernel, `name` or `crate::name`
-    kernel: String,
     #[command(flatten)]
-    folder: Folder,
+    pick: Pick,
 }
 
 pub fn run(args: &Args, out: &mut Out) -> Result<()> {
-    let kernel = args.folder.kernel(&args.kernel)?;
-    let outputs = outputs(&kernel)?;
+    let (kernel, instances) = args.pick.find()?;
+    let outputs: Vec<Output> = instances
+        .iter()
+        .map(|i| compiled(&kernel, i, &mut |_, _| {}))
+        .collect::<Result<_>>()?;
     let rows: Vec<Value> = outputs.iter().map(row).collect();
     out.say(
         json!({ "kernel": kernel.path(), "instances": rows }),
@@ -37,21 +37,6 @@ pub fn run(args: &Args, out: &mut Out) -> Result<()> {
         },
     );
     Ok(())
-}
-
-/// Every instance compiled, or the compiler's words.
-fn outputs(kernel: &Kernel) -> Result<Vec<Output>> {
-    let mut sink = Sink::new();
-    let outputs = compile(&kernel.program, &mut sink, &mut |_, _, _| {});
-    let (failed, diags) = (sink.has_errors(), sink.take());
-    if failed {
-        let texts: Vec<String> = diags
-            .iter()
-            .map(|d| d.text(&kernel.program.places))
-            .collect();
-        return Err(Kind::Wrong.because(texts.join("\n")));
-    }
-    Ok(outputs)
 }
 
 fn row(output: &Output) -> Value {

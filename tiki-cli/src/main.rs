@@ -8,10 +8,15 @@
 #![forbid(unsafe_code)]
 
 mod budget;
+mod cache;
+mod diff;
 mod doctor;
+mod instances;
 mod kernels;
 mod list;
 mod outcome;
+mod plot;
+mod show;
 mod vm;
 
 use clap::{Parser, Subcommand};
@@ -36,6 +41,16 @@ struct Cli {
 enum Command {
     /// List the kernels that were built here.
     List(list::Args),
+    /// Show a stage of the compiler: ast, ir, schedule, lower, ptx, budget, report.
+    Show(show::Args),
+    /// Say what the compiler chose and why.
+    Explain(show::Explain),
+    /// Compare two instances of a kernel.
+    Diff(diff::Args),
+    /// Draw layouts, fragments and bank conflicts.
+    Plot(plot::Args),
+    /// Look into the cache of machine code.
+    Cache(cache::Args),
     /// Registers, shared memory and residency of a kernel's instances.
     Budget(budget::Args),
     /// Say what is installed here: driver, cards, targets, assembler.
@@ -46,6 +61,11 @@ enum Command {
 
 fn run(cli: Cli, out: &mut Out) -> Result<()> {
     match cli.command {
+        Command::Show(args) => show::run(&args, out),
+        Command::Explain(args) => show::explain(&args, out),
+        Command::Diff(args) => diff::run(&args, out),
+        Command::Plot(args) => plot::run(&args, out),
+        Command::Cache(args) => cache::run(&args, out),
         Command::Budget(args) => budget::run(&args, out),
         Command::List(args) => list::run(&args, out),
         Command::Doctor(args) => doctor::run(&args, out),

@@ -3,13 +3,13 @@
 //! ```text
 //! tiki-record 1
 //! title=rms_norm<E = f16, N = 4096>
-//! arg=N	4096
+//! arg=N 4096
 //! ..
 //! ptx=.version 7.8\n.target ..
 //! end
 //! ```
 //!
-//! A line is a field; `\n`, tabs and `\` in a value are escaped. Places stand in it as the program's span
+//! A line is a field; `\n`, tabs (between the parts of a value) and `\` are escaped. Places stand in it as the program's span
 //! numbers, and the lines of the PTX as they were: [`move_lines`] moves those when the source has moved.
 //!
 //! Invariant: `read(write(o)) == o`; a text of another version, or one that is cut short, is refused.
@@ -21,6 +21,7 @@ use crate::dtype::DType;
 use crate::report::{Item, Report};
 use crate::target::Target;
 use std::fmt::Write;
+use std::slice::from_ref;
 
 /// First line of every record. The number changes with [`Output`].
 pub const VERSION: &str = "tiki-record 1";
@@ -34,8 +35,8 @@ pub fn write(output: &Output) -> String {
         let _ = writeln!(out, "{key}={}", parts.join("\t"));
     };
     let s = |x: &dyn ToString| x.to_string();
-    line("title", &[output.title.clone()]);
-    line("entry", &[output.entry.clone()]);
+    line("title", from_ref(&output.title));
+    line("entry", from_ref(&output.entry));
     line("target", &[s(&output.target.name())]);
     for (name, arg) in &output.instance.args {
         line("arg", &[name.clone(), s(arg)]);
@@ -102,7 +103,7 @@ pub fn write(output: &Output) -> String {
         }
         line("item", &parts);
     }
-    line("ptx", &[output.ptx.clone()]);
+    line("ptx", from_ref(&output.ptx));
     out.push_str("end\n");
     out
 }
