@@ -51,6 +51,7 @@ fn row(kernel: &Kernel) -> Value {
         "file": file,
         "line": line,
         "text": kernel.file,
+        "fingerprint": format!("{:032x}", tiki_kernel::instance::fingerprint(&kernel.program)),
         "parameters": kernel.program.kernel.generics.iter().map(|g| &g.name().text).collect::<Vec<_>>(),
         "instances": instances.iter().map(|i| title(kernel, i)).collect::<Vec<_>>(),
     })

@@ -51,6 +51,9 @@ enum What {
         /// Bytes of one lane's access, or `matrix` for rows of 16 bytes
         #[arg(long, default_value = "4")]
         width: String,
+        /// A store, not a load
+        #[arg(long)]
+        store: bool,
     },
 }
 
@@ -68,10 +71,11 @@ pub fn run(args: &Args, out: &mut Out) -> Result<()> {
             layout,
             bytes,
             width,
+            store,
         } => {
             let access = match mapped(layout)? {
-                Mapped::Plain(l) => access(&l, *bytes, width)?,
-                Mapped::Swizzled(c) => access(&c, *bytes, width)?,
+                Mapped::Plain(l) => access(&l, *bytes, width, *store)?,
+                Mapped::Swizzled(c) => access(&c, *bytes, width, *store)?,
             };
             let report = access.report();
             let picture = picture::bank_map(layout, &access);
@@ -122,14 +126,17 @@ fn mapped(text: &str) -> Result<Mapped> {
         .map_err(|e| Kind::Usage.because(format!("`{text}` is no layout: {e}")))
 }
 
-fn access(map: &impl IndexMap, bytes: i64, width: &str) -> Result<SharedAccess> {
+fn access(map: &impl IndexMap, bytes: i64, width: &str, store: bool) -> Result<SharedAccess> {
     let access = if width == "matrix" {
         SharedAccess::matrices_of_map(map, bytes)
     } else {
         let width = width
             .parse()
             .map_err(|_| Kind::Usage.because(format!("`--width {width}`: bytes, or `matrix`")))?;
-        SharedAccess::of_map(map, bytes, width)
+        match store {
+            true => SharedAccess::store_of_map(map, bytes, width),
+            false => SharedAccess::load_of_map(map, bytes, width),
+        }
     };
     access.map_err(|e| Kind::Wrong.because(e.to_string()))
 }

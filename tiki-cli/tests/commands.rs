@@ -15,6 +15,16 @@ fn tiki(args: &[&str], folder: &Path) -> Output {
         .expect("the command starts")
 }
 
+/// A folder with the text of a kernel, as a build leaves it.
+fn with_kernel(name: &str) -> PathBuf {
+    let folder = folder(name);
+    let krate = folder.join("target/tiki/library");
+    std::fs::create_dir_all(&krate).expect("a folder");
+    let text = tiki_test_library::scaled::<f32, 256, 64>::TEXT;
+    std::fs::write(krate.join("scaled.ast"), text).expect("written");
+    folder
+}
+
 /// A folder of this test's own.
 fn folder(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
@@ -72,4 +82,171 @@ fn the_doctor_reports_with_and_without_a_gpu() {
     assert_eq!(report["problem"].is_null(), found > 0);
     let targets = report["targets"].as_array().expect("a list");
     assert_eq!(targets.len(), tiki_kernel::target::Target::all().count());
+}
+
+#[test]
+fn kernels_are_found_below_the_target_folder() {
+    let folder = with_kernel("list");
+    let below = folder.join("src/deep");
+    std::fs::create_dir_all(&below).expect("a folder");
+    let said = json(&tiki(&["list", "--json"], &below));
+    let kernel = &said["kernels"][0];
+    assert_eq!(kernel["name"], "scaled");
+    assert_eq!(kernel["crate"], "library");
+    assert_eq!(kernel["instances"].as_array().expect("a list").len(), 7);
+    let said = tiki(&["list"], &folder);
+    assert!(
+        text(&said.stdout).contains("scaled<E = f32, N = 256, T = 32>"),
+        "{said:?}"
+    );
+}
+
+/// What the command shows is what the build made.
+#[test]
+fn stages_of_any_instance_are_shown() {
+    let folder = with_kernel("show");
+    let show = |stage: &str, set: &str| {
+        let said = tiki(
+            &["show", "scaled", "--stage", stage, "--set", set, "--json"],
+            &folder,
+        );
+        assert_eq!(said.status.code(), Some(0), "{said:?}");
+        let value = json(&said);
+        value["instances"][0]["text"]
+            .as_str()
+            .expect("a text")
+            .to_owned()
+    };
+    let built = tiki_test_library::scaled::<f32, 256, 64>::PTX;
+    assert_eq!(show("ptx", "E=f32,N=256,T=64"), built);
+    for stage in ["ir", "plan", "lower", "budget", "report"] {
+        assert!(!show(stage, "E=f32,N=256,T=64").is_empty(), "{stage}");
+    }
+    // An instance that nobody builds.
+    assert!(show("ptx", "N=2048,T=128").contains("scaled__f32__2048__128"));
+    let said = tiki(&["show", "scaled", "--stage", "what"], &folder);
+    assert_eq!(said.status.code(), Some(2));
+    let said = tiki(&["show", "missing"], &folder);
+    assert_eq!(said.status.code(), Some(3));
+    assert!(
+        text(&said.stderr).contains("there are: library::scaled"),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn an_instance_that_does_not_compile_is_code_1_with_the_messages_of_a_build() {
+    let folder = with_kernel("wrong");
+    let said = tiki(&["budget", "scaled", "--set", "T=48"], &folder);
+    assert_eq!(said.status.code(), Some(1));
+    let message = text(&said.stderr);
+    assert!(
+        message.contains("[TK105]") && message.contains("lib.rs:"),
+        "{message}"
+    );
+}
+
+#[test]
+fn reasons_and_differences_have_numbers() {
+    let folder = with_kernel("explain");
+    let said = json(&tiki(
+        &["explain", "scaled", "--set", "E=f32,N=256,T=64", "--json"],
+        &folder,
+    ));
+    let instance = &said["instances"][0];
+    assert!(instance["usage"]["registers"].as_u64().expect("a number") > 0);
+    assert!(!instance["report"].as_array().expect("a list").is_empty());
+    let args = [
+        "diff",
+        "scaled",
+        "--set",
+        "E=f32,N=256,T=64",
+        "--with",
+        "N=1024",
+        "--json",
+    ];
+    let said = json(&tiki(&args, &folder));
+    assert_eq!(said["instances"][1], "scaled<E = f32, N = 1024, T = 64>");
+    assert!(!said["instructions"].as_array().expect("a list").is_empty());
+}
+
+#[test]
+fn pictures_are_drawn_to_the_terminal_and_to_files() {
+    let folder = folder("plot");
+    let said = tiki(
+        &["plot", "layout", "Sw<3,3,3> o 0 o (8,64):(64,1)"],
+        &folder,
+    );
+    assert_eq!(said.status.code(), Some(0), "{said:?}");
+    assert!(said.stdout.len() > 100);
+    for (args, file) in [
+        (&["plot", "layout", "(8,8):(8,1)"][..], "a.svg"),
+        (&["plot", "fragment", "m16n8k16"], "b.png"),
+        (&["plot", "fragment", "m64n32"], "c.txt"),
+        (&["plot", "banks", "32:32", "--bytes", "4"], "d.svg"),
+    ] {
+        let said = tiki(&[args, &["--out", file]].concat(), &folder);
+        assert_eq!(said.status.code(), Some(0), "{said:?}");
+        assert!(std::fs::metadata(folder.join(file)).expect("a file").len() > 200);
+    }
+    let said = json(&tiki(
+        &["plot", "banks", "32:32", "--bytes", "4", "--json"],
+        &folder,
+    ));
+    assert_eq!(said["wavefronts"], 32);
+    assert_eq!(
+        tiki(&["plot", "layout", "(8,8"], &folder).status.code(),
+        Some(2)
+    );
+    assert_eq!(
+        tiki(&["plot", "fragment", "n8"], &folder).status.code(),
+        Some(2)
+    );
+}
+
+#[test]
+fn the_cache_is_listed_verified_and_cleared() {
+    use tiki_launch::cache::{COMPONENTS, Entry, Key, Mode, Settings, Store};
+    let folder = folder("cache");
+    let there = |args: &[&str], cache: &str| {
+        Command::new(env!("CARGO_BIN_EXE_tiki"))
+            .args(args)
+            .current_dir(&folder)
+            .env("TIKI_CACHE_DIR", cache)
+            .env_remove("TIKI_CACHE")
+            .output()
+            .expect("the command starts")
+    };
+    let said = there(&["cache", "ls"], "nowhere");
+    assert_eq!(said.status.code(), Some(3));
+    assert!(text(&said.stderr).contains("no cache"), "{said:?}");
+    let store = Store::open(Settings {
+        mode: Mode::ReadWrite,
+        folder: Some(folder.join("there")),
+        limit: 1 << 20,
+        problems: Vec::new(),
+    });
+    let entry = Entry {
+        kernel: "k<N = 4>".into(),
+        ..Entry::default()
+    };
+    let key = Key::of(&[b"".as_slice(); COMPONENTS.len()]);
+    store
+        .get_or_make(&key, || Ok::<_, ()>(entry))
+        .expect("made");
+    let said = json(&there(&["cache", "ls", "--json"], "there"));
+    assert_eq!(said["entries"][0]["kernel"], "k<N = 4>");
+    assert_eq!(there(&["cache", "verify"], "there").status.code(), Some(0));
+    std::fs::write(folder.join("there/00.cubin"), "damage").expect("written");
+    let said = there(&["cache", "verify", "--json"], "there");
+    assert_eq!(said.status.code(), Some(1));
+    assert_eq!(json(&said)["damaged"].as_array().expect("a list").len(), 1);
+    assert_eq!(there(&["cache", "gc"], "there").status.code(), Some(0));
+    assert_eq!(there(&["cache", "verify"], "there").status.code(), Some(0));
+    let said = json(&there(&["cache", "ls", "--json"], "there"));
+    assert_eq!(
+        said["entries"].as_array().expect("a list").len(),
+        1,
+        "the whole one stays"
+    );
 }

@@ -179,6 +179,10 @@ pub fn fingerprint(program: &Program) -> u128 {
     let mut program = program.clone();
     let lists = |name: &str| LISTS.contains(&name);
     program.kernel.options.retain(|o| !lists(&o.name.text));
+    // Another crate may have fetched the device items in another order.
+    program
+        .items
+        .sort_by(|a, b| a.name().text.cmp(&b.name().text));
     hash(crate::ast::print_unplaced(&program).as_bytes())
 }
 

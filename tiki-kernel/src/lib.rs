@@ -28,3 +28,4 @@ pub mod report;
 pub mod schedule;
 pub mod simplify;
 pub mod target;
+pub mod tuned;

@@ -49,6 +49,12 @@ impl Compiled {
     }
 }
 
+impl AsRef<Compiled> for Compiled {
+    fn as_ref(&self) -> &Compiled {
+        self
+    }
+}
+
 /// One message of the compiler.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
@@ -203,15 +209,19 @@ pub fn program(text: &'static str) -> Result<Arc<Program>, JitError> {
 pub fn build(program: &Program, instance: &Instance) -> Result<Output, JitError> {
     let mut sink = Sink::new();
     let output = compile_instance(program, instance, &mut sink, &mut |_, _, _| {});
-    let diags = sink.take();
-    let errors = diags.iter().filter(|d| d.severity == Severity::Error);
-    let problems: Vec<Problem> = errors.map(|d| problem(program, d)).collect();
+    let (failed, diags) = (sink.has_errors(), sink.take());
     match output {
-        Some(output) if problems.is_empty() => Ok(output),
-        _ => Err(JitError::Refused {
-            instance: tiki_kernel::check::instances::title(&program.kernel.name.text, instance),
-            problems,
-        }),
+        Some(output) if !failed => Ok(output),
+        _ => Err(refused(program, instance, &diags)),
+    }
+}
+
+/// The compiler's errors as one of ours.
+pub(crate) fn refused(program: &Program, instance: &Instance, diags: &[Diag]) -> JitError {
+    let errors = diags.iter().filter(|d| d.severity == Severity::Error);
+    JitError::Refused {
+        instance: tiki_kernel::check::instances::title(&program.kernel.name.text, instance),
+        problems: errors.map(|d| problem(program, d)).collect(),
     }
 }
 

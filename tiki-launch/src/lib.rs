@@ -63,6 +63,7 @@ pub mod report;
 mod stream;
 mod tensor;
 mod tensor_map;
+pub mod tune;
 pub mod vm;
 mod workspace;
 

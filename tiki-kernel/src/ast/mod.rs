@@ -79,6 +79,17 @@ pub enum Item {
     },
 }
 
+impl Item {
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &Name {
+        match self {
+            Item::Fn(f) => &f.name,
+            Item::Const { name, .. } | Item::Struct { name, .. } => name,
+        }
+    }
+}
+
 /// An identifier.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Name {

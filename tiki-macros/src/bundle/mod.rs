@@ -20,6 +20,7 @@ mod known;
 mod names;
 mod next;
 mod publish;
+mod recorded;
 mod set;
 
 use crate::parse::{self, Reader};

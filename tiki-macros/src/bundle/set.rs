@@ -9,6 +9,7 @@
 //! set's trait is the set's own, a library that builds more or fewer instances breaks nobody.
 
 use super::next::{State, fetch};
+use super::recorded::Recorded;
 use super::{Bundle, Calls, Entry, Wanted};
 use crate::expand::launch::Function;
 use crate::expand::{self, Source, artifact};
@@ -33,6 +34,8 @@ struct Line {
     path: Path,
     /// `E = f16, BM = 256`
     args: TokenStream,
+    /// The record the instance is taken from.
+    tuned: Option<Recorded>,
 }
 
 struct Set {
@@ -63,11 +66,19 @@ impl Parse for Set {
             input.parse::<Token![=]>()?;
             let path = input.call(Path::parse_mod_style)?;
             let mut args = TokenStream::new();
+            let mut tuned = None;
             if input.peek(Token![<]) {
                 input.parse::<Token![<]>()?;
                 while !input.peek(Token![>]) {
                     let parameter = input.call(Ident::parse_any)?;
                     let equals = input.parse::<Token![=]>()?;
+                    if parameter == "tuned" {
+                        tuned = Some(Recorded::read(&input.parse()?)?);
+                        if !input.peek(Token![>]) {
+                            input.parse::<Token![,]>()?;
+                        }
+                        continue;
+                    }
                     let value: syn::GenericArgument = input.parse()?;
                     args.extend(quote!(#parameter #equals #value,));
                     if !input.peek(Token![>]) {
@@ -77,7 +88,15 @@ impl Parse for Set {
                 input.parse::<Token![>]>()?;
             }
             input.parse::<Token![;]>()?;
-            lines.push(Line { name, path, args });
+            if let Some(recorded) = &tuned {
+                args.extend(recorded.args(&args)?);
+            }
+            lines.push(Line {
+                name,
+                path,
+                args,
+                tuned,
+            });
         }
         Ok(Set {
             krate,
@@ -183,6 +202,10 @@ fn member(set: &Set, lines: &[&Line], entry: &Entry, bundle: &Bundle) -> syn::Re
         spans: HashMap::new(),
     };
     let compiled = expand::compile_all(&source, &own, &calls, Some(shown));
+    let records = lines.iter().filter_map(|l| l.tuned.as_ref());
+    let records: TokenStream = records
+        .map(|r| r.checked(&entry.name, compiled.fingerprint))
+        .collect();
     let function = &lines[0].name;
     let set_name = &set.name;
     let krate = &set.krate;
@@ -254,6 +277,7 @@ fn member(set: &Set, lines: &[&Line], entry: &Entry, bundle: &Bundle) -> syn::Re
             }
         }
         #messages
+        #records
     })
 }
 

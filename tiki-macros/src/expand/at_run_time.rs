@@ -36,6 +36,8 @@ pub(super) fn items(source: &Source) -> TokenStream {
         }
         GenericParam::Lifetime(_) => None,
     });
+    let base: Vec<TokenStream> = base.collect();
+    let base_again = &base;
     let of_the_type = generics.params.iter().filter_map(|param| match param {
         GenericParam::Type(t) => Some(t.ident.to_string()),
         GenericParam::Const(c) => {
@@ -89,9 +91,36 @@ pub(super) fn items(source: &Source) -> TokenStream {
                 })
             }
 
+            /// The instances that `tune(..)` declares around that of this type, each compiled or rejected with
+            /// its reason: for `tiki::tune::Tuner`.
+            ///
+            /// # Errors
+            ///
+            /// If a parameter is unknown, or the space itself is wrong.
+            pub fn candidates(
+                #with: &[(&str, #p::Arg)],
+            ) -> ::core::result::Result<
+                ::std::vec::Vec<#krate::tune::Candidate<Self>>,
+                #krate::JitError,
+            > {
+                let #values: &[(&str, #p::Arg)] = &[#(#base_again),*];
+                let found = #krate::tune::candidates(Self::TEXT, #values, #with)?;
+                let kernel = |compiled| Self {
+                    compiled,
+                    parameters: ::core::marker::PhantomData,
+                };
+                ::core::result::Result::Ok(found.into_iter().map(|c| c.map(kernel)).collect())
+            }
+
             /// What was compiled at run time: its parameters, artefact and report.
             #[must_use]
             pub fn compiled(&self) -> &#krate::Compiled {
+                &self.compiled
+            }
+        }
+
+        impl #impl_generics ::core::convert::AsRef<#krate::Compiled> for #name #args {
+            fn as_ref(&self) -> &#krate::Compiled {
                 &self.compiled
             }
         }
