@@ -15,6 +15,8 @@
 //! [`kernel`] compiles the function to PTX while the crate is built; `add::launch(&stream, &x, &y, &mut
 //! out)` runs it. What can stand in a body is in [`prelude`]; devices, tensors and streams are here.
 //!
+//! [`guide`] goes through all of it with a first kernel.
+//!
 //! A crate that renames the dependency (`gpu = { package = "tiki" }`) says so in the attribute:
 //! `#[gpu::kernel(crate = ::gpu, ..)]`.
 
@@ -22,6 +24,7 @@
 
 extern crate self as tiki;
 
+pub mod guide;
 pub mod host;
 pub mod prelude;
 #[doc(hidden)]

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! target/tiki/CRATE/KERNEL.ast      the kernel's canonical text: the command `tiki` reads it
-//! target/tiki/CRATE/KERNEL.kept     its compiled instances (`KERNEL.set.kept`: those of a set)
+//! target/tiki/CRATE/KERNEL.kept     its compiled instances (`KERNEL.sets.kept`: those of a set)
 //! ```
 //!
 //! An instance is kept under the kernel's text without its lists of instances, with lines counted from the
@@ -44,7 +44,7 @@ impl Kept {
         // The printer of PTX writes other characters differently, so lines could not be found again.
         let plain = file.bytes().all(|b| b.is_ascii_graphic() || b == b' ');
         let folder = folder::of_kept().filter(|_| plain);
-        let kind = if set { "set.kept" } else { "kept" };
+        let kind = if set { "sets.kept" } else { "kept" };
         if let Some(folder) = &folder {
             write_ast(folder.join(format!("{}.ast", name.text)), program);
         }

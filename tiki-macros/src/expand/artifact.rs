@@ -1,6 +1,6 @@
 //! Compiled instances as constants of the user's crate.
 
-use super::{Compiled, Source};
+use super::{Compiled, Source, at_run_time};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 use tiki_kernel::artifact::{Hidden, ParamKind};
@@ -16,7 +16,10 @@ pub(crate) fn items(source: &Source, compiled: &Compiled) -> TokenStream {
     let (generics, args, _) = parameters.split_for_impl();
     let text = &compiled.text;
     let krate = &source.krate;
+    // Not part of the surface: without the tokens of its device items there is no text to compile.
+    let at_run_time = at_run_time::items(source);
     let text = quote! {
+        #at_run_time
         impl #generics #name #args {
             /// The kernel's canonical text: what it is compiled from at run time.
             pub const TEXT: &'static str = #text;

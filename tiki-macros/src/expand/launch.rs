@@ -1,6 +1,6 @@
 //! The type named like the kernel and its typed `launch`.
 
-use super::{Source, at_run_time, facts, local};
+use super::{Source, facts, local};
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::{GenericArgument, PathArguments, Type};
@@ -39,7 +39,6 @@ pub(crate) fn items(source: &Source) -> TokenStream {
         artifact: quote!(<Self as #built #any>::ARTIFACT),
     };
     let launch = function.tokens(source);
-    let at_run_time = at_run_time::items(source);
     let (message, label, notes) = not_built(source);
     quote! {
         #(#attrs)*
@@ -73,7 +72,6 @@ pub(crate) fn items(source: &Source) -> TokenStream {
         impl #impl_generics #name #args {
             #launch
         }
-        #at_run_time
     }
 }
 

@@ -95,3 +95,42 @@ pub fn scaled<E: Element, const N: usize, const T: usize>(
     let y = x.tile([N], at).load(map).cast::<f32>().map(|x| x * factor);
     out.tile_mut([N], at).store(&y.cast::<E>());
 }
+
+/// Each calls the two before it: unshared, their tokens would double at every step.
+#[tiki::module]
+pub mod steps {
+    fn step0(x: f32) -> f32 {
+        x
+    }
+    fn step1(x: f32) -> f32 {
+        step0(x) + 1.0
+    }
+    fn step2(x: f32) -> f32 {
+        step1(x) + step0(x)
+    }
+    fn step3(x: f32) -> f32 {
+        step2(x) + step1(x)
+    }
+    fn step4(x: f32) -> f32 {
+        step3(x) + step2(x)
+    }
+    fn step5(x: f32) -> f32 {
+        step4(x) + step3(x)
+    }
+    fn step6(x: f32) -> f32 {
+        step5(x) + step4(x)
+    }
+    fn step7(x: f32) -> f32 {
+        step6(x) + step5(x)
+    }
+    fn step8(x: f32) -> f32 {
+        step7(x) + step6(x)
+    }
+    fn step9(x: f32) -> f32 {
+        step8(x) + step7(x)
+    }
+    /// The last.
+    pub fn step10(x: f32) -> f32 {
+        step9(x) + step8(x)
+    }
+}
