@@ -25,6 +25,7 @@
 extern crate self as tiki;
 
 pub mod guide;
+pub mod gemm;
 pub mod host;
 pub mod prelude;
 #[doc(hidden)]

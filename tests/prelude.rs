@@ -26,10 +26,13 @@ fn home(receiver: Receiver) -> &'static [(&'static str, &'static str)] {
         Receiver::Layout | Receiver::LayoutType => &[("layout.rs", "impl Layout")],
         Receiver::Swizzle | Receiver::SwizzleType => &[("layout.rs", "impl Swizzle")],
         Receiver::WarpType => &[("matrix.rs", "impl Warp")],
-        Receiver::Gemm | Receiver::GemmType => &[(
-            "matrix.rs",
-            "impl<A: Element, B: Element, Acc: Element> Gemm<A, B, Acc>",
-        )],
+        Receiver::Gemm | Receiver::GemmType => &[
+            (
+                "matrix.rs",
+                "impl<A: Element, B: Element, Acc: Element> Gemm<A, B, Acc>",
+            ),
+            ("matrix.rs", "impl Gemm<f32>"),
+        ],
         Receiver::Pending => &[(
             "matrix.rs",
             "impl<A: Element, B: Element, Acc: Element> Pending<A, B, Acc>",

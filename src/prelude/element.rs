@@ -3,11 +3,13 @@
 use super::device_only;
 use half::{bf16, f16};
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Rem, Sub, SubAssign};
+use tiki_launch::{e4m3, e5m2};
 
-/// A type of tensor elements: `f32`, `f16`, `bf16`, `f64`, the integers and `bool`.
+/// A type of tensor elements: `f32`, `f16`, `bf16`, `f64`, the integers, `bool`,
+/// and the 8-bit floats, which are stored and multiplied by tensor cores only.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no element type of a tensor",
-    note = "element types are f32, f16, bf16, f64, i8 to i64, u8 to u64 and bool"
+    note = "element types are f32, f16, bf16, f64, e4m3, e5m2, i8 to i64, u8 to u64 and bool"
 )]
 pub trait Element: tiki_launch::Element + Word + PartialEq + PartialOrd {
     /// Bytes of one element in memory.
@@ -105,6 +107,8 @@ element! {
     u32: Number Integer Int32;
     u64: Number Integer;
     bool: ;
+    e4m3: ;
+    e5m2: ;
 }
 
 impl Word for usize {}

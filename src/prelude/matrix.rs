@@ -72,6 +72,28 @@ impl<A: Element, B: Element, Acc: Element> Gemm<A, B, Acc> {
     }
 }
 
+impl Gemm<f32> {
+    /// By single warps, of f32 whose lowest 13 bits are ignored: 11 bits of each factor count.
+    #[must_use]
+    pub fn tf32(warps: Warp) -> Self {
+        let _ = warps;
+        device_only()
+    }
+    /// By single warps, of f32 as sums of two tf32 each, by three products: 22 bits of each factor count.
+    /// An infinite factor gives NaN.
+    #[must_use]
+    pub fn tf32x3(warps: Warp) -> Self {
+        let _ = warps;
+        device_only()
+    }
+    /// By warpgroups, asynchronously, of f32 whose lowest 13 bits are ignored.
+    #[must_use]
+    pub fn warpgroup_tf32(warps: Warp) -> Self {
+        let _ = warps;
+        device_only()
+    }
+}
+
 /// An accumulator in flight.
 #[derive(Debug)]
 pub struct Pending<A, B = A, Acc = f32> {
@@ -99,7 +121,7 @@ pub struct Tiles {
 }
 
 impl Tiles {
-    /// Each block takes tile after tile.
+    /// Each block (each cluster, if the kernel has clusters) takes tile after tile.
     #[must_use]
     pub fn persistent(tiles: [usize; 2]) -> Tiles {
         let _ = tiles;

@@ -52,6 +52,8 @@ pub use threads::{
 pub use half::{bf16, f16};
 #[doc(no_inline)]
 pub use std::primitive::{bool, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64};
+#[doc(no_inline)]
+pub use tiki_launch::{e4m3, e5m2};
 
 /// The host's body of everything a kernel calls.
 #[cold]

@@ -32,7 +32,8 @@ impl Load {
         let _ = (from, to);
         device_only()
     }
-    /// Starts a copy that completes a pipeline's stage.
+    /// Starts a copy that completes a pipeline's stage, which expects the bytes of it once: what other
+    /// blocks send is told by `expect`.
     pub fn copy_into<E: Element, const R: usize>(
         &self,
         from: &View<E, R>,
@@ -103,6 +104,13 @@ impl Pipeline {
         let _ = (stages, consumers);
         device_only()
     }
+    /// As `tma`, filled by tensor loads of every block of the cluster: a stage is free once so many
+    /// warpgroups of each block have released it.
+    #[must_use]
+    pub fn cluster(stages: usize, consumers: usize) -> Pipeline {
+        let _ = (stages, consumers);
+        device_only()
+    }
     /// The next stage to fill, once it is free.
     pub fn acquire(&self) -> usize {
         device_only()
@@ -120,7 +128,7 @@ impl Pipeline {
         let _ = stage;
         device_only()
     }
-    /// So many bytes complete the stage.
+    /// So many bytes more complete the stage: those that other blocks of the cluster send.
     pub fn expect(&self, stage: usize, bytes: usize) {
         let _ = (stage, bytes);
         device_only()

@@ -284,6 +284,7 @@ ops! {
     Free set_registers = Rule::Do(|c, call| c.set_registers(call)), "fn(count: usize)", "Gives registers back, or takes them: so many a thread from here on.";
     Free warpgroup_wait = Rule::Do(|c, call| c.warpgroup_wait(call)), "fn(n: usize)", "Waits until all but the newest `n` groups of matrix products of the warpgroup are done.";
     Free fence_async = Rule::Do(|c, call| c.fence_async(call)), "fn()", "Orders ordinary shared writes before asynchronous reads of them.";
+    Free cluster_rank = Rule::Special(Special::ClusterRank), "fn() -> usize", "The block's rank in its cluster.";
     Free cluster_sync = Rule::Do(|c, call| c.cluster_sync(call)), "fn()", "Barrier of all threads of the cluster.";
     Free dependent_launch = Rule::Do(|c, call| c.dependent(call)), "fn()", "The next kernel of the stream may start.";
     Free dependent_wait = Rule::Do(|c, call| c.dependent(call)), "fn()", "Waits for the previous kernel of the stream.";
@@ -291,6 +292,9 @@ ops! {
     WarpType new = Rule::Pure(|c, call| c.warp_new(call)), "fn(m: usize, n: usize) -> Warp", "`m` warps down, `n` across.";
     GemmType new = Rule::Pure(|c, call| c.gemm_new(call)), "fn(warps: Warp) -> Gemm<A, B, Acc>", "By single warps.";
     GemmType warpgroup = Rule::Pure(|c, call| c.gemm_new(call)), "fn(warps: Warp) -> Gemm<A, B, Acc>", "By warpgroups, asynchronously.";
+    GemmType tf32 = Rule::Pure(|c, call| c.gemm_new(call)), "fn(warps: Warp) -> Gemm<f32>", "By single warps, of f32 whose lowest 13 bits are ignored: 11 bits of each factor count.";
+    GemmType tf32x3 = Rule::Pure(|c, call| c.gemm_new(call)), "fn(warps: Warp) -> Gemm<f32>", "By single warps, of f32 as sums of two tf32 each, by three products: 22 bits of each factor count. An infinite factor gives NaN.";
+    GemmType warpgroup_tf32 = Rule::Pure(|c, call| c.gemm_new(call)), "fn(warps: Warp) -> Gemm<f32>", "By warpgroups, asynchronously, of f32 whose lowest 13 bits are ignored.";
     Gemm zeros = Rule::Do(|c, call| c.gemm_zeros(call)), "fn(&self, shape: [usize; 2]) -> Register<Acc>", "An accumulator; the first product ignores what is there.";
     Gemm dot = Rule::Do(|c, call| c.gemm_dot(call)), "fn(&self, a: impl Operand<A>, b: Shared<B>) -> Register<Acc>", "`a @ b.T`.";
     Gemm accumulate = Rule::Do(|c, call| c.gemm_accumulate(call)), "fn(&self, a: impl Operand<A>, b: Shared<B>, acc: &mut Register<Acc>)", "`acc += a @ b.T`.";
@@ -302,7 +306,7 @@ ops! {
     LoadType tma = Rule::Pure(|c, call| c.load_new(call)), "fn() -> Load", "The tensor memory accelerator; one thread issues.";
     Load multicast = Rule::Pure(|c, call| c.load_multicast(call)), "fn(self, mask: u32) -> Load", "To every block of the cluster whose bit is set.";
     Load copy = Rule::Do(|c, call| c.load_copy(call)), "fn<const R: usize>(&self, from: &View<E, R>, to: Shared<E>)", "Starts a copy that the next `commit` of a pipeline covers.";
-    Load copy_into = Rule::Do(|c, call| c.load_copy_into(call)), "fn<const R: usize>(&self, from: &View<E, R>, to: Shared<E>, pipe: &Pipeline, stage: usize)", "Starts a copy that completes a pipeline's stage.";
+    Load copy_into = Rule::Do(|c, call| c.load_copy_into(call)), "fn<const R: usize>(&self, from: &View<E, R>, to: Shared<E>, pipe: &Pipeline, stage: usize)", "Starts a copy that completes a pipeline's stage, which expects the bytes of it once: what other blocks send is told by `expect`.";
     StoreType tma = Rule::Pure(|c, call| c.store_new(call)), "fn() -> Store", "The tensor memory accelerator; one thread issues.";
     Store copy = Rule::Do(|c, call| c.store_copy(call)), "fn<const R: usize>(&self, from: Shared<E>, to: View<E, R>)", "Starts a copy.";
     Store reduce_add = Rule::Do(|c, call| c.store_copy(call)), "fn<const R: usize>(&self, from: Shared<E>, to: View<E, R>)", "Starts a copy that adds to what is there.";
@@ -312,15 +316,16 @@ ops! {
 
     PipelineType cp_async = Rule::Do(|c, call| c.pipeline_new(call)), "fn(stages: usize) -> Pipeline", "Filled by asynchronous copies of the threads that use it.";
     PipelineType tma = Rule::Do(|c, call| c.pipeline_new(call)), "fn(stages: usize, consumers: usize) -> Pipeline", "Filled by the tensor memory accelerator, used by so many warpgroups. Its barriers are initialised here, by one thread, and the block synchronised.";
+    PipelineType cluster = Rule::Do(|c, call| c.pipeline_new(call)), "fn(stages: usize, consumers: usize) -> Pipeline", "As `tma`, filled by tensor loads of every block of the cluster: a stage is free once so many warpgroups of each block have released it.";
     Pipeline acquire = Rule::Do(|c, call| c.pipe_acquire(call)), "fn(&self) -> usize", "The next stage to fill, once it is free.";
     Pipeline commit = Rule::Do(|c, call| c.pipe_commit(call)), "fn(&self)", "Closes what was copied into the stage.";
     Pipeline wait = Rule::Do(|c, call| c.pipe_wait(call)), "fn(&self) -> usize", "The next full stage. For `cp_async`: the group wait, then the block's barrier.";
     Pipeline release = Rule::Do(|c, call| c.pipe_release(call)), "fn(&self, stage: usize)", "The stage may be filled again.";
-    Pipeline expect = Rule::Do(|c, call| c.pipe_expect(call)), "fn(&self, stage: usize, bytes: usize)", "So many bytes complete the stage.";
+    Pipeline expect = Rule::Do(|c, call| c.pipe_expect(call)), "fn(&self, stage: usize, bytes: usize)", "So many bytes more complete the stage: those that other blocks of the cluster send.";
     BarrierType named = Rule::Pure(|c, call| c.barrier_named(call)), "fn(threads: usize) -> Barrier", "A hardware barrier of so many threads; one for each such part of the role, if it has several.";
     Barrier sync = Rule::Do(|c, call| c.barrier_sync(call)), "fn(&self)", "Arrives and waits.";
     Barrier arrive = Rule::Do(|c, call| c.barrier_sync(call)), "fn(&self)", "Arrives and goes on.";
-    TilesType persistent = Rule::Pure(|c, call| c.tiles_new(call)), "fn(tiles: [usize; 2]) -> Tiles", "Each block takes tile after tile.";
+    TilesType persistent = Rule::Pure(|c, call| c.tiles_new(call)), "fn(tiles: [usize; 2]) -> Tiles", "Each block (each cluster, if the kernel has clusters) takes tile after tile.";
     Tiles grouped = Rule::Pure(|c, call| c.tiles_grouped(call)), "fn(self, rows: usize) -> Tiles", "In groups of so many rows of tiles, for the second-level cache.";
 }
 

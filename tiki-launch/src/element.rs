@@ -3,6 +3,7 @@
 //! A value's bytes on the host are its bytes on the device (both little-endian), so a transfer is a
 //! copy of bytes. `bool` is a byte; on the way back every byte but 0 reads as true.
 
+pub use float8::{F8E4M3 as e4m3, F8E5M2 as e5m2};
 use half::{bf16, f16};
 use tiki_kernel::dtype::DType;
 
@@ -67,6 +68,8 @@ elements! {
     u8   = U8,   |x| x.into();
     i16  = I16,  |x| u64::from(x as u16);
     u16  = U16,  |x| x.into();
+    e4m3 = E4M3, |x| x.to_bits().into();
+    e5m2 = E5M2, |x| x.to_bits().into();
 }
 
 impl Sealed for bool {
@@ -127,6 +130,8 @@ mod tests {
         agrees(&[-1i16, 3]);
         agrees(&[65535u16, 3]);
         agrees(&[true, false]);
+        agrees(&[e4m3::from_f32(-1.75), e4m3::MAX]);
+        agrees(&[e5m2::from_f32(-1.75), e5m2::MAX]);
     }
 
     #[test]

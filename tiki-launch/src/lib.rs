@@ -69,7 +69,7 @@ mod workspace;
 
 pub use call::Call;
 pub use device::Device;
-pub use element::Element;
+pub use element::{Element, e4m3, e5m2};
 pub use error::{FactError, Form, LaunchError, Place, Status};
 pub use gpu::driver::interop;
 pub use graph::Graph;

@@ -25,6 +25,8 @@ pub(crate) struct MapOf {
     pub rank: usize,
     pub address: u64,
     pub extents: [u64; AXES],
+    /// Elements from one index of the innermost axis to the next.
+    pub inner: u64,
     /// Bytes from one index to the next, of all axes but the innermost.
     pub pitches: [u64; AXES - 1],
     /// Elements of one copy.
@@ -52,6 +54,7 @@ impl MapOf {
             rank,
             address: operand.buffer.address() + operand.offset,
             extents: [0; AXES],
+            inner: 1,
             pitches: [0; AXES - 1],
             tile: [0; AXES],
             swizzle,
@@ -61,6 +64,9 @@ impl MapOf {
             // A tensor without elements is never copied from; a map has at least one.
             map.extents[inner] = (operand.shape[axis] as u64).max(1);
             map.tile[inner] = tile[axis];
+            if inner == 0 && operand.shape[axis] > 1 {
+                map.inner = operand.strides[axis] as u64;
+            }
             if inner > 0 {
                 let pitch = operand.strides[axis] as u64 * size;
                 let empty = operand.shape.contains(&0);
@@ -76,6 +82,12 @@ impl MapOf {
             return Some(format!(
                 "its address {:#x} is no multiple of 16",
                 self.address
+            ));
+        }
+        if self.inner != 1 {
+            return Some(format!(
+                "its elements lie {} apart along the last axis: the accelerator takes them side by side",
+                self.inner
             ));
         }
         let mut pitches = self.pitches[..self.rank.saturating_sub(1)].iter();

@@ -9,7 +9,7 @@
 
 use super::occupancy;
 use crate::artifact::Usage;
-use crate::ir::{Async, Kernel, MmaKind, StmtKind, visit};
+use crate::ir::{Async, Kernel, StmtKind, visit};
 use crate::lower::Lowered;
 use crate::ptx::Directive;
 
@@ -20,7 +20,7 @@ const ROOM: u32 = 4;
 pub fn run(kernel: &Kernel, lowered: &mut Lowered, usage: &Usage) {
     let mut products = false;
     visit::each(&kernel.body, &mut |s| {
-        products |= matches!(&s.kind, StmtKind::Async(Async::Mma(m)) if m.kind == MmaKind::Warp);
+        products |= matches!(&s.kind, StmtKind::Async(Async::Mma(m)) if m.kind.by_warps());
     });
     let own = kernel.registers.is_some() || kernel.blocks_per_sm.is_some();
     if !products || own {

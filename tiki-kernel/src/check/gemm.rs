@@ -14,6 +14,36 @@ use crate::ir::{
 };
 use crate::target::Feature;
 
+/// What tensor cores multiply: element type, accumulator, and whether the product is named `tf32`.
+const PRODUCTS: &[(DType, DType, bool)] = &[
+    (DType::F16, DType::F32, false),
+    (DType::BF16, DType::F32, false),
+    (DType::E4M3, DType::F32, false),
+    (DType::E5M2, DType::F32, false),
+    (DType::I8, DType::I32, false),
+    (DType::U8, DType::I32, false),
+    (DType::F32, DType::F32, true),
+];
+
+fn zero_of(t: DType) -> Const {
+    if t.is_int() {
+        Const::Int(0)
+    } else {
+        Const::Float(0.0)
+    }
+}
+
+impl GemmVal {
+    /// Its kind of product, by single warps.
+    fn by_warps(&self) -> MmaKind {
+        if self.thrice {
+            MmaKind::WarpThrice
+        } else {
+            MmaKind::Warp
+        }
+    }
+}
+
 /// Who holds what of an accumulator of (M, N).
 pub(crate) fn accumulator(shape: &[u32], warps: (u32, u32), warpgroup: bool) -> Dist {
     let (m, n) = (shape[0], shape[1]);
@@ -51,7 +81,8 @@ impl<'a> Check<'a> {
     }
 
     pub(crate) fn gemm_new(&mut self, call: &Call<'a>) -> Val<'a> {
-        let warpgroup = call.row.name == "warpgroup";
+        let name = call.row.name;
+        let (warpgroup, tf32) = (name.starts_with("warpgroup"), name.contains("tf32"));
         let Val::Warps(m, n) = call.arg(0) else {
             let diag = self.error(
                 codes::TYPE,
@@ -73,6 +104,9 @@ impl<'a> Check<'a> {
                 GenericArg::Const(_) => {}
             }
         }
+        if tf32 && types.is_empty() {
+            types.push(DType::F32);
+        }
         let Some(&dtype) = types.first() else {
             let diag = self
                 .error(
@@ -85,6 +119,7 @@ impl<'a> Check<'a> {
         };
         let b = types.get(1).copied().unwrap_or(dtype);
         let acc = types.get(2).copied().unwrap_or(DType::F32);
+        let products = PRODUCTS.iter().filter(|p| p.0 == dtype);
         if b != dtype {
             let diag = self
                 .error(
@@ -95,14 +130,24 @@ impl<'a> Check<'a> {
                 .note("both operands have one element type");
             return self.refuse(diag);
         }
-        if !matches!(dtype, DType::F16 | DType::BF16) || acc != DType::F32 {
-            let diag = self
-                .error(
-                    codes::TYPE,
-                    call.span,
-                    format!("a product of `{dtype}` accumulated in `{acc}`"),
-                )
-                .note("products are of `f16` or `bf16`, accumulated in `f32`");
+        let known = products.clone().find(|p| p.1 == acc && p.2 == tf32);
+        if known.is_none() {
+            let mut diag = self.error(
+                codes::TYPE,
+                call.span,
+                format!("a product of `{dtype}` accumulated in `{acc}`"),
+            );
+            diag = match products.clone().next() {
+                _ if tf32 => diag.note("tf32 is a way to multiply `f32`"),
+                Some((_, _, true)) => diag
+                    .note("tensor cores multiply `f32` as tf32, with 11 bits of each factor")
+                    .help("say so: `Gemm::<f32>::tf32(..)`, or `tf32x3` for 22 bits"),
+                Some((_, acc, _)) => diag.help(format!("`Gemm::<{dtype}, {dtype}, {acc}>`")),
+                None => {
+                    let of: Vec<String> = PRODUCTS.iter().map(|p| format!("`{}`", p.0)).collect();
+                    diag.note(format!("products are of {}", of.join(", ")))
+                }
+            };
             return self.refuse(diag);
         }
         let feature = if warpgroup {
@@ -142,6 +187,7 @@ impl<'a> Check<'a> {
             acc,
             warps: (m, n),
             warpgroup,
+            thrice: name == "tf32x3",
         })
     }
 
@@ -223,7 +269,7 @@ impl<'a> Check<'a> {
         let Some(ty) = self.acc_type(&gemm, &shape, call.span) else {
             return Val::Poison;
         };
-        let zero = self.constant(Const::Float(0.0), Num::D(gemm.acc), call.span);
+        let zero = self.constant(zero_of(gemm.acc), Num::D(gemm.acc), call.span);
         let (dtype, dist) = (ty.dtype, ty.dist.clone());
         let value = self.emit_typed(
             Op::Splat(zero.value),
@@ -375,7 +421,7 @@ impl<'a> Check<'a> {
             return Val::Poison;
         };
         let acc = self.var(Type::Tensor(ty.clone()), "dot", call.span);
-        let zero = self.constant(Const::Float(0.0), Num::D(gemm.acc), call.span);
+        let zero = self.constant(zero_of(gemm.acc), Num::D(gemm.acc), call.span);
         let splat = self.emit_typed(
             Op::Splat(zero.value),
             Type::Tensor(ty.clone()),
@@ -383,7 +429,7 @@ impl<'a> Check<'a> {
             call.span,
         );
         self.push(StmtKind::Set(acc, splat), call.span);
-        self.mma(&gemm, acc, a, b, MmaKind::Warp, call.span);
+        self.mma(&gemm, acc, a, b, gemm.by_warps(), call.span);
         self.accumulated(acc, ty, call.span)
     }
 
@@ -456,7 +502,7 @@ impl<'a> Check<'a> {
                         ));
                     return self.refuse(diag);
                 }
-                self.mma(&gemm, var, a, b, MmaKind::Warp, call.span);
+                self.mma(&gemm, var, a, b, gemm.by_warps(), call.span);
                 Val::Unit
             }
             Val::Poison => Val::Poison,

@@ -52,9 +52,10 @@ impl<'a> Check<'a> {
             );
             return self.refuse(diag);
         };
+        // A bit for each of at most 16 blocks.
         let mask = self.convert(
             &call.arg(0),
-            Num::D(DType::U32),
+            Num::D(DType::U16),
             crate::ir::Round::Default,
             call.at(0),
         );
@@ -426,8 +427,19 @@ impl<'a> Check<'a> {
         }
     }
 
+    /// A number of blocks as one of clusters.
+    fn of_cluster(&mut self, blocks: crate::ir::Value, span: Span) -> crate::ir::Value {
+        if self.kernel.cluster == 1 {
+            return blocks;
+        }
+        let n = Op::Const(Const::Int(self.kernel.cluster.into()));
+        let n = self.emit(n, DType::U32, Uniform::Block, span);
+        let op = Op::Binary(Binary::Div, blocks, n);
+        self.emit(op, DType::U32, Uniform::Block, span)
+    }
+
     /// `for [m, n] in tiles`: tile `block, block + grid, ..`, group after group of rows, each swept along the
-    /// columns.
+    /// columns. Blocks of a cluster take one tile together.
     pub(crate) fn tiles_loop(
         &mut self,
         tiles: &TilesVal,
@@ -444,6 +456,7 @@ impl<'a> Check<'a> {
             span,
         );
         let next = self.var(Type::Scalar(DType::U32), "tile", span);
+        let block = self.of_cluster(block, span);
         self.push(StmtKind::Set(next, block), span);
         let index = |c: &mut Self, s: &Scalar| {
             let value = c.narrow(s, span);
@@ -492,6 +505,7 @@ impl<'a> Check<'a> {
                 Uniform::Block,
                 span,
             );
+            let grid = c.of_cluster(grid, span);
             let after = op(c, Binary::Add, tile, grid);
             c.push(StmtKind::Set(next, after), span);
             let (m, n) = if tiles.group == 1 {

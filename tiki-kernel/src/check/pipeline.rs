@@ -5,11 +5,12 @@
 //!
 //! | verb | over `cp.async` groups | over transaction barriers |
 //! | --- | --- | --- |
-//! | creation | the counters | the barriers, their initialisation by one thread, a fence, the block's barrier |
+//! | creation | the counters | the barriers, their initialisation by one thread, a fence, the block's (the cluster's) barrier |
 //! | `acquire` | nothing: the `wait` before freed the stage | waits on *empty*, arrives on *full* with the bytes of the copies that follow |
 //! | `commit` | ends the thread's group | nothing |
 //! | `wait` | waits for the group, then the block's barrier | waits on *full* |
-//! | `release` | nothing | one lane of each warp arrives on *empty* |
+//! | `release` | nothing | one lane of each warp arrives on *empty*; for a cluster, lane n on that of block n |
+//! | `expect` | | adds bytes to the arrival of `acquire` |
 //!
 //! For groups, how far filling is ahead of use is followed at build time: it decides how many groups a
 //! `wait` may leave pending, and must be the same in every round of a loop.
@@ -30,6 +31,8 @@ use crate::target::Feature;
 #[derive(Debug, Clone)]
 pub(crate) struct Pipe {
     pub stages: u32,
+    /// Filled by all blocks of the cluster.
+    cluster: bool,
     /// Allocations of the *full* and *empty* barriers, if it has them.
     barriers: Option<(usize, usize)>,
     /// Counters of the filling side and of the using side: stage, phase.
@@ -60,7 +63,18 @@ impl<'a> Check<'a> {
                 .help("move it before the branch or loop");
             return self.refuse(diag);
         }
-        let tma = call.row.name == "tma";
+        let cluster = call.row.name == "cluster";
+        let tma = cluster || call.row.name == "tma";
+        if cluster && self.kernel.cluster < 2 {
+            let diag = self
+                .error(
+                    codes::PIPELINE,
+                    call.span,
+                    "a pipeline of the cluster's blocks in a kernel without clusters",
+                )
+                .help("add `cluster = 2` to the kernel, or use `Pipeline::tma`");
+            return self.refuse(diag);
+        }
         let feature = if tma {
             Feature::Tma
         } else {
@@ -83,7 +97,8 @@ impl<'a> Check<'a> {
             else {
                 return Val::Poison;
             };
-            Some(self.transaction_barriers(stages as u32, consumers as u32, call.span))
+            let blocks = if cluster { self.kernel.cluster } else { 1 };
+            Some(self.transaction_barriers(stages as u32, consumers as u32, blocks, call.span))
         } else {
             if stages < 2 {
                 let diag = self
@@ -112,6 +127,7 @@ impl<'a> Check<'a> {
         let used = (counter(self, "use_stage"), counter(self, "use_phase"));
         self.pipes.push(Pipe {
             stages: stages as u32,
+            cluster,
             barriers,
             fill,
             used,
@@ -124,8 +140,14 @@ impl<'a> Check<'a> {
     }
 
     /// Barriers of a pipeline, initialised: each stage is full after one arrival and its bytes, empty after
-    /// one arrival of each warp that uses it.
-    fn transaction_barriers(&mut self, stages: u32, consumers: u32, span: Span) -> (usize, usize) {
+    /// one arrival of each warp that uses it, in each of these blocks.
+    fn transaction_barriers(
+        &mut self,
+        stages: u32,
+        consumers: u32,
+        blocks: u32,
+        span: Span,
+    ) -> (usize, usize) {
         let mut alloc = |name: &str| {
             let index = self.kernel.shared.len();
             let detail = format!("{stages} barriers x 8 bytes");
@@ -163,7 +185,7 @@ impl<'a> Check<'a> {
                 );
                 c.transaction(
                     barrier_at(empty, i64::from(stage), None),
-                    Transaction::Init(4 * consumers),
+                    Transaction::Init(4 * consumers * blocks),
                     span,
                 );
             }
@@ -177,7 +199,15 @@ impl<'a> Check<'a> {
             },
             span,
         );
-        self.push(StmtKind::Barrier(Barrier::Block), span);
+        // Before another block arrives here or sends to here, the barriers are made.
+        self.push(
+            if blocks > 1 {
+                StmtKind::Async(Async::ClusterBarrier)
+            } else {
+                StmtKind::Barrier(Barrier::Block)
+            },
+            span,
+        );
         (full, empty)
     }
 
@@ -456,6 +486,12 @@ impl<'a> Check<'a> {
         let Some((_, empty)) = self.pipes[i].barriers else {
             return Val::Unit;
         };
+        // Lane n arrives in block n.
+        let blocks = if self.pipes[i].cluster {
+            self.kernel.cluster
+        } else {
+            1
+        };
         let stage = self.narrow(&stage, call.at(0));
         let lane = self.emit(
             Op::Special(Special::Lane),
@@ -463,24 +499,25 @@ impl<'a> Check<'a> {
             Uniform::Thread,
             call.span,
         );
-        let zero = self.emit(
-            Op::Const(Const::Int(0)),
+        let count = self.emit(
+            Op::Const(Const::Int(blocks.into())),
             DType::U32,
             Uniform::Block,
             call.span,
         );
         let first = self.emit(
-            Op::Compare(Compare::Eq, lane, zero),
+            Op::Compare(Compare::Lt, lane, count),
             DType::BOOL,
             Uniform::Thread,
             call.span,
         );
+        let arrive = if blocks > 1 {
+            Transaction::ArriveAt(lane)
+        } else {
+            Transaction::Arrive
+        };
         let (stmts, ()) = self.collect(|c| {
-            c.transaction(
-                barrier_at(empty, 0, Some(stage)),
-                Transaction::Arrive,
-                call.span,
-            )
+            c.transaction(barrier_at(empty, 0, Some(stage)), arrive, call.span);
         });
         self.push(
             StmtKind::If {
@@ -509,10 +546,10 @@ impl<'a> Check<'a> {
         ) else {
             return Val::Poison;
         };
-        let Some(barrier) = self.full_barrier(i, &stage, call.span) else {
-            return Val::Poison;
-        };
-        self.transaction(barrier, Transaction::Expect(bytes as u32), call.span);
+        if self.full_barrier(i, &stage, call.span).is_some() {
+            // With the arrival itself: a stage that is whole too early would be read too early.
+            self.expect_bytes(i, bytes as u32, call.span);
+        }
         Val::Unit
     }
 

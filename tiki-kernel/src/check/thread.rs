@@ -19,6 +19,7 @@ impl<'a> Check<'a> {
             Special::Thread => (Uniform::Thread, threads),
             Special::Lane => (Uniform::Thread, 32),
             Special::Warp => (Uniform::Warp, (threads + 31) / 32),
+            Special::ClusterRank => (Uniform::Block, i128::from(self.kernel.cluster.max(1))),
             _ => (Uniform::Thread, 1 << 32),
         };
         let value = self.emit(Op::Special(s), DType::U32, uniform, call.span);

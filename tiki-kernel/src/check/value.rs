@@ -67,6 +67,8 @@ pub(crate) struct GemmVal {
     pub acc: DType,
     pub warps: (u32, u32),
     pub warpgroup: bool,
+    /// f32 as the sum of two tf32.
+    pub thrice: bool,
 }
 
 /// A product in flight: the accumulator, and how many groups had been started when it was.

@@ -17,7 +17,7 @@ use super::Unproven;
 use super::evaluate::{Evaluator, Symbol};
 use crate::ast::Span;
 use crate::diag::{Diag, Sink, codes};
-use crate::ir::asynchronous::{Async, MmaKind, Operand, TensorCopyKind};
+use crate::ir::asynchronous::{Async, Operand, TensorCopyKind};
 use crate::ir::{
     Barrier, Block, Dist, Kernel, Op, Place, SharedView, StmtKind, Uniform, Value, Var,
 };
@@ -284,7 +284,7 @@ impl<'a> Walk<'a, '_> {
                 };
                 for view in left.into_iter().chain([&m.b]) {
                     let read = self.everything(view, Kind::Read, span, here);
-                    if m.kind == MmaKind::Warp {
+                    if m.kind.by_warps() {
                         self.meet(read, here);
                     } else {
                         let name = self.kernel.shared[view.alloc].name.clone();

@@ -153,10 +153,20 @@ pub enum Operand {
 pub enum MmaKind {
     /// By each warp, done when the statement is.
     Warp,
+    /// The same of f32, each operand as the sum of two tf32: three products, the smallest first.
+    WarpThrice,
     /// By warpgroups, asynchronously; forms a group of its own. If `zero`, what is in the accumulator is
     /// ignored.
     Warpgroup {
         /// `acc = a @ b.T`.
         zero: bool,
     },
+}
+
+impl MmaKind {
+    /// Whether single warps multiply, so that it is done when the statement is.
+    #[must_use]
+    pub fn by_warps(self) -> bool {
+        !matches!(self, MmaKind::Warpgroup { .. })
+    }
 }

@@ -232,6 +232,8 @@ pub enum Special {
     Block(u8),
     /// Blocks along x, y, z.
     Grid(u8),
+    /// The block's rank in its cluster.
+    ClusterRank,
     ActiveMask,
 }
 

@@ -132,7 +132,7 @@ impl Find<'_> {
             Op::Special(s) => match s {
                 Special::Thread | Special::Lane | Special::ActiveMask => Uniform::Thread,
                 Special::Warp | Special::Warpgroup => Uniform::Warp,
-                Special::Block(_) | Special::Grid(_) => Uniform::Block,
+                Special::Block(_) | Special::Grid(_) | Special::ClusterRank => Uniform::Block,
             },
             Op::Shuffle {
                 mode: Shuffle::Index,

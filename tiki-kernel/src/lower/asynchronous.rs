@@ -37,7 +37,8 @@ impl<'a> Lower<'a> {
                 self.ins(None, isa::fence_proxy_async(FenceSpace::Shared), vec![]);
             }
             Async::Mma(mma) => match mma.kind {
-                MmaKind::Warp => self.warp_product(mma),
+                MmaKind::Warp => self.warp_product(mma, false),
+                MmaKind::WarpThrice => self.warp_product(mma, true),
                 MmaKind::Warpgroup { zero } => self.warpgroup_product(mma, zero),
             },
             Async::WaitProducts(n) => self.ins(None, isa::wgmma_wait(), vec![Operand::int(*n)]),

@@ -355,6 +355,7 @@ impl<'a> Lower<'a> {
             Special::Warpgroup => self.warpgroup(),
             Special::Block(axis) => self.special(isa::Special::ctaid(axis.into())),
             Special::Grid(axis) => self.special(isa::Special::nctaid(axis.into())),
+            Special::ClusterRank => self.special(isa::Special::CLUSTER_CTARANK),
             Special::ActiveMask => self.def(Ty::B32, isa::activemask(), []),
         }
     }

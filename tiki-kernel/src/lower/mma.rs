@@ -43,6 +43,16 @@ pub fn layout(m: u32, n: u32, warps: (u32, u32)) -> Dist {
     }
 }
 
+/// Fragments of a unit; of f32 as two tf32, what the first leaves over.
+#[derive(Default)]
+struct Unit {
+    regs: Vec<Reg>,
+    rest: Vec<Reg>,
+}
+
+/// Bits of an f32 that a tf32 has.
+const TF32: i64 = 0xffff_e000;
+
 /// The left operand's source.
 enum Source<'v> {
     Shared(Box<Loader<'v>>),
@@ -55,7 +65,7 @@ enum Source<'v> {
 
 impl<'a> Lower<'a> {
     /// A product by warps.
-    pub(super) fn warp_product(&mut self, mma: &'a Mma) {
+    pub(super) fn warp_product(&mut self, mma: &'a Mma, thrice: bool) {
         let acc = self.accumulator(mma);
         let (m, n) = (acc.shape[0], acc.shape[1]);
         let (wm, wn) = (m / mma.warps.0, n / mma.warps.1);
@@ -114,26 +124,41 @@ impl<'a> Lower<'a> {
         let units = [rows, columns.div_ceil(2)];
         // 0: the left side is held, 1: the right one.
         let held = usize::from(units[1] < units[0]);
-        let load = |l: &mut Self, side: usize, at: u32, unit: u32| match side {
-            0 => l.left_fragment(&source, at, unit),
-            _ => l.fragment(&loader, at, 2 * unit),
+        let load = |l: &mut Self, side: usize, at: u32, unit: u32| {
+            let regs = match side {
+                0 => l.left_fragment(&source, at, unit),
+                _ => l.fragment(&loader, at, 2 * unit),
+            };
+            let rest = if thrice { l.split(&regs) } else { Vec::new() };
+            Unit { regs, rest }
         };
         // The products of a held and a streamed unit.
-        let product = |l: &mut Self, kept: (u32, &[Reg]), passing: (u32, &[Reg]), j: usize| {
+        let product = |l: &mut Self, kept: (u32, &Unit), passing: (u32, &Unit), j: usize| {
             let sides = if held == 0 {
                 [kept, passing]
             } else {
                 [passing, kept]
             };
             let [(i, a), (pair, b)] = sides;
-            let Some(b) = b.chunks(2).nth(j) else { return };
+            let half = |regs: &[Reg]| regs.chunks(2).nth(j).map(<[Reg]>::to_vec);
+            let Some(right) = half(&b.regs) else { return };
             let first = 4 * (2 * pair + j as u32 + columns * i) as usize;
             let c = Operand::vec(regs[first..first + 4].iter().copied());
-            let [a, b] = [a, b].map(|r| Operand::vec(r.iter().copied()));
-            l.ins(None, op, vec![c.clone(), a, b, c]);
+            let mut terms = vec![(a.regs.clone(), right.clone())];
+            if let Some(rest) = half(&b.rest) {
+                terms.push((a.regs.clone(), rest));
+                terms.push((a.rest.clone(), right));
+            }
+            for (a, b) in terms.into_iter().rev() {
+                l.ins(
+                    None,
+                    op,
+                    vec![c.clone(), Operand::vec(a), Operand::vec(b), c.clone()],
+                );
+            }
         };
         let (stream, count) = (1 - held, units[1 - held]);
-        let mut keep: Vec<Vec<Reg>> = (0..units[held]).map(|u| load(self, held, 0, u)).collect();
+        let mut keep: Vec<Unit> = (0..units[held]).map(|u| load(self, held, 0, u)).collect();
         let mut next = load(self, stream, 0, 0);
         for (at, unit) in (0..steps).flat_map(|at| (0..count).map(move |u| (at, u))) {
             let (last, ends) = (unit + 1 == count, at + 1 == steps);
@@ -141,7 +166,7 @@ impl<'a> Lower<'a> {
             next = match (last, ends) {
                 (false, _) => load(self, stream, at, unit + 1),
                 (true, false) => load(self, stream, at + 1, 0),
-                (true, true) => Vec::new(),
+                (true, true) => Unit::default(),
             };
             if last && !ends {
                 for (u, regs) in (0..).zip(&mut keep) {
@@ -186,6 +211,23 @@ impl<'a> Lower<'a> {
     pub(super) fn exists(&self, op: isa::Op) -> bool {
         let (arch, since): (Arch, _) = (self.kernel.target.arch(), op.row.since);
         arch.has(since.capability, since.exact) && self.kernel.target.row().ptx_version >= since.ptx
+    }
+
+    /// Cuts f32 fragments to tf32; gives what is left over.
+    fn split(&mut self, regs: &[Reg]) -> Vec<Reg> {
+        let mut rest = Vec::new();
+        for r in regs {
+            self.holding("rests of f32 as tf32", |l| {
+                let high = l.def(
+                    Ty::B32,
+                    isa::and(Ty::B32),
+                    [(*r).into(), Operand::int(TF32)],
+                );
+                let low = l.def(Ty::B32, isa::sub(Ty::F32), [(*r).into(), high]);
+                rest.push(l.register(&low, Ty::B32));
+            });
+        }
+        rest
     }
 
     fn left_fragment(&mut self, source: &Source<'_>, at: u32, i: u32) -> Vec<Reg> {

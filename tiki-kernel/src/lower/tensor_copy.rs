@@ -16,8 +16,15 @@ use super::{Lower, ascii_name};
 use crate::artifact::{Hidden, ParamKind};
 use crate::dtype::DType;
 use crate::ir::{GlobalView, SharedView, TensorCopy, TensorCopyKind};
-use crate::isa::{self, Space, Ty};
-use crate::ptx::{Operand, Reg};
+use crate::isa::{self, Cmp, Space, Ty};
+use crate::ptx::{Guard, Operand, Reg};
+
+fn address(map: &Operand) -> Operand {
+    match map {
+        Operand::Reg(r) => Operand::addr(*r, 0),
+        other => other.clone(),
+    }
+}
 
 /// Most elements of a box along an axis.
 const LONGEST: u32 = 256;
@@ -184,10 +191,33 @@ impl Lower<'_> {
         let map = self.once(key, |l| {
             l.holding("address of tensor maps", |l| {
                 let here = l.def(Ty::B64, isa::mov(Ty::U64), [Operand::var(&name)]);
-                l.def(Ty::B64, isa::cvta(Space::Param), [here])
+                let map = l.def(Ty::B64, isa::cvta(Space::Param), [here]);
+                // Fetched while barriers are made: the first copy would wait for it.
+                let first = l.first_thread();
+                l.ins(first, isa::prefetch_map(), vec![address(&map)]);
+                map
             })
         });
         self.register(&map, Ty::B64)
+    }
+
+    /// A guard: thread 0 of the block.
+    fn first_thread(&mut self) -> Option<Guard> {
+        let first = self.once(super::emit::Once::Special("first thread"), |l| {
+            let thread = l.thread();
+            l.def(
+                Ty::Pred,
+                isa::setp(Cmp::Eq, Ty::U32),
+                [thread, Operand::int(0)],
+            )
+        });
+        match first {
+            Operand::Reg(reg) => Some(Guard {
+                reg,
+                negated: false,
+            }),
+            _ => None,
+        }
     }
 
     /// The tile's first coordinate along each axis of the tensor, outermost first.

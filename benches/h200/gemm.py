@@ -1,0 +1,149 @@
+"""Times the products of the library (`tiki::gemm`) on an NVIDIA GPU, in turn with cuBLAS and cuBLASLt.
+
+    TIKI_DUMP=ptx TIKI_DUMP_DIR=$PWD/target/ptx cargo check                  # wherever cargo is
+    python3 benches/h200/gemm.py target/ptx/tiki --csv benches/results/gemm_h200.csv
+
+How it loads, launches, times and judges is `products.py`'s; the anchor is what PyTorch calls: cuBLAS for 16-bit types and for
+tf32 (`allow_tf32`), cuBLASLt (`_scaled_mm`, unit scales, fast accumulation) for e4m3.
+"""
+
+import argparse
+import datetime
+import glob
+import os
+import sys
+
+import products as base
+import torch
+import triton_sm80
+from cuda.bindings import driver as cu
+
+UP = base.up
+E4M3 = torch.float8_e4m3fn
+TYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "e4m3": E4M3}
+MAPS = dict(base.MAP_TYPES)
+MAPS[torch.float32] = cu.CUtensorMapDataType.CU_TENSOR_MAP_DATA_TYPE_FLOAT32
+MAPS[E4M3] = cu.CUtensorMapDataType.CU_TENSOR_MAP_DATA_TYPE_UINT8
+base.MAP_TYPES = MAPS
+SHAPES = base.SHAPES + [(16, 8192, 8192)]
+SHORT = [(8192, 8192, 8192), (4096, 4096, 4096)]
+
+
+def boxes(i):
+    """Rows, and bytes of a row, of the box of each tensor map of an instance."""
+    mc, nc = i.get("MC", 1), i.get("NC", 1)
+    return {"a": (i.get("BM", 0) // nc, 128), "b": (i.get("BN", 0) // mc, 128), "c": (64, 2 * i.get("SLAB", 64))}
+
+
+SWIZZLES = {128: cu.CUtensorMapSwizzle.CU_TENSOR_MAP_SWIZZLE_128B, 64: cu.CUtensorMapSwizzle.CU_TENSOR_MAP_SWIZZLE_64B}
+
+
+def tensor_map(t, box):
+    rows, width = box
+    shape, strides = list(t.shape), [s * t.element_size() for s in t.stride()]
+    box = [1] * (t.dim() - 2) + [rows, width // t.element_size()]
+    integers = lambda kind, values: [kind(v) for v in reversed(values)]
+    return base.check(cu.cuTensorMapEncodeTiled(
+        MAPS[t.dtype], t.dim(), t.data_ptr(), integers(cu.cuuint64_t, shape), integers(cu.cuuint64_t, strides[:-1]),
+        integers(cu.cuuint32_t, box), [cu.cuuint32_t(1)] * t.dim(),
+        cu.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE, SWIZZLES[width],
+        cu.CUtensorMapL2promotion.CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+        cu.CUtensorMapFloatOOBfill.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE))
+
+
+base.tensor_map = tensor_map
+
+
+def grid(kernel, m, n, processors):
+    i = kernel.args
+    if kernel.name in ("gemm_general", "gemm_hopper", "gemm_tf32"):
+        cluster = i.get("MC", 1) * i.get("NC", 1)
+        return [processors // cluster * cluster]
+    return [UP(n, i["BN"]), UP(m, i["BM"])]
+
+
+def cases(kernels, processors):
+    for dtype in ("bf16", "f16", "f32", "e4m3"):
+        mine = [k for k in kernels if k.args.get("E", "f32") == dtype]
+        for m, n, k in SHAPES if dtype in ("bf16", "f16") else SHORT:
+            if not mine:
+                continue
+            t, out = TYPES[dtype], torch.bfloat16 if dtype == "e4m3" else TYPES[dtype]
+            a, b = (torch.randn(rows, k, device="cuda").to(t) for rows in (m, n))
+            c = torch.full((m, n), float("nan"), device="cuda", dtype=out)
+            one = torch.ones((), device="cuda")
+            candidates, outputs = {}, {}
+            if dtype == "e4m3":
+                anchor, scaled = "cuBLASLt", lambda: torch._scaled_mm(a, b.T, one, one, out_dtype=torch.bfloat16, use_fast_accum=True)
+                candidates[anchor] = scaled
+            else:
+                anchor, y = "cuBLAS", torch.empty_like(c)
+                candidates[anchor] = lambda: torch.mm(a, b.T, out=y)
+            ref = candidates[anchor]().clone()
+            for kernel in mine:
+                # A tile far from the shape is not worth the time of the card.
+                waste = UP(m, kernel.args["BM"]) * kernel.args["BM"] / m
+                if (m <= 16 and kernel.name != "gemm_few") or (kernel.name == "gemm_few" and m > 128) or (m > 16 and waste > 2) or (m * n > 2**25 and kernel.args["BN"] < 128):
+                    continue
+                if kernel.name == "gemm_ampere" and (m, n, k) != (4096, 4096, 4096):
+                    continue
+                if m * n <= 2**20 and kernel.args["BM"] * kernel.args["BN"] > 2**14:
+                    continue
+                mine_c = torch.full_like(c, float("nan"))
+                outputs[kernel.title] = mine_c
+                named = {"a": a, "b": b, "c": mine_c}
+                candidates[kernel.title] = kernel.bind(grid(kernel, m, n, processors), named)
+            if any(name.startswith("gemm_ampere") for name in candidates):
+                for name, go, y in triton_sm80.candidates(dtype, a, b):
+                    candidates[name], outputs[name] = go, y
+            yield f"product {m} x {n} x {k}", dtype, 2 * m * n * k, candidates, outputs, ref, anchor, 1e-2
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder")
+    parser.add_argument("--csv")
+    parser.add_argument("--rounds", type=int, default=21)
+    parser.add_argument("--only", default="", help="cases whose name contains this")
+    parser.add_argument("--types", default="", help="types, separated by commas")
+    options = parser.parse_args()
+    torch.backends.cuda.matmul.allow_tf32 = True
+    torch.zeros(1, device="cuda")
+    properties = torch.cuda.get_device_properties(0)
+    driver = base.check(cu.cuDriverGetVersion())
+    for name in ("gemm_general", "gemm_few", "gemm_tf32"):
+        base.BOXES[name] = boxes
+    paths = sorted(glob.glob(os.path.join(options.folder, "gemm*.ptx")))
+    kernels = [base.Kernel(p) for p in paths]
+    lines, wrong = ["date,card,driver,command,case,type,kernel,TFLOP/s,anchor,anchor TFLOP/s,ratio,ratio low,ratio high,error"], 0
+    for case, dtype, flops, candidates, outputs, ref, anchor, bound in cases(kernels, properties.multi_processor_count):
+        if options.only not in case or (options.types and dtype not in options.types.split(",")):
+            continue
+        errors = {}
+        for title, out in outputs.items():
+            candidates[title]()
+            torch.cuda.synchronize()
+            errors[title] = base.error(out, ref)
+            if not errors[title] <= bound:
+                print(f"WRONG: {title} on {case}: {errors[title]:.3e}", flush=True)
+                del candidates[title]
+                wrong += 1
+        times = base.measure(candidates, options.rounds)
+        rate = lambda name: flops / base.median(times[name]) / 1e9
+        for title in outputs:
+            if title not in candidates:
+                continue
+            ratios = [x / y for x, y in zip(times[anchor], times[title])]
+            low, high = base.interval(ratios)
+            row = [datetime.date.today().isoformat(), properties.name, f"CUDA {driver // 1000}.{driver % 1000 // 10}", "benches/h200/gemm.py",
+                   case, dtype, f'"{title}"', f"{rate(title):.1f}", anchor, f"{rate(anchor):.1f}", f"{base.median(ratios):.3f}", f"{low:.3f}", f"{high:.3f}", f"{errors[title]:.1e}"]
+            lines.append(",".join(row))
+            print(f"{case:28} {dtype:5} {title:100} {rate(title):7.1f} {anchor} {rate(anchor):7.1f} ratio {base.median(ratios):.3f} [{low:.3f}, {high:.3f}]", flush=True)
+    if options.csv:
+        with open(options.csv, "w") as file:
+            file.write("\n".join(lines) + "\n")
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,300 @@
+//! Schedules of products that the library does not have, written as a user would.
+//!
+//! Invariant: a schedule needs nothing of the compiler but the language: each compiles, and gives on the
+//! machine, in every order of completion, the product within the bound of an f32 sum of exact products.
+//! Witness: three of them, at shapes around their tiles.
+
+use tiki::prelude::*;
+use tiki::vm::{Async, Options};
+
+/// Blocks of a cluster share operands: each loads a part of what its neighbours need too, and sends it to all
+/// of them. A stage is free once every block of the cluster is done with it.
+#[tiki::kernel(target = "sm_90a", warpgroups = 3, registers = 168, shared = "227 KiB", grid = persistent, cluster = MC * NC,
+    build(
+    (E = f16, O = f16, BM = 128, BN = 64, BK = 64, STAGES = 4, MC = 2, NC = 1),
+    (E = bf16, O = bf16, BM = 128, BN = 128, BK = 64, STAGES = 4, MC = 1, NC = 2),
+    (E = f16, O = f16, BM = 128, BN = 64, BK = 64, STAGES = 4, MC = 2, NC = 2),
+), deny(bank_conflicts, spills))]
+pub fn clustered<
+    E: Element,
+    O: Float,
+    const BM: usize,
+    const BN: usize,
+    const BK: usize,
+    const STAGES: usize,
+    const MC: usize,
+    const NC: usize,
+>(
+    a: &Global<E>,
+    b: &Global<E>,
+    c: &mut Global<O>,
+) {
+    require!(a.dim(1) == b.dim(1) && c.dim(0) == a.dim(0) && c.dim(1) == b.dim(0));
+    let a_s = Shared::<E>::stages(STAGES, Layout::k_major::<E>([BM, BK]));
+    let b_s = Shared::<E>::stages(STAGES, Layout::k_major::<E>([BN, BK]));
+    let out_s = Shared::<O>::stages(4, Layout::k_major::<O>([64, 64]));
+    let pipe = Pipeline::cluster(STAGES, 2);
+    let tiles = Tiles::persistent([a.dim(0).div_ceil(BM * MC), b.dim(0).div_ceil(BN * NC)]);
+    let steps = a.dim(1).div_ceil(BK);
+    let (mi, ni) = (cluster_rank() / NC, cluster_rank() % NC);
+    if warpgroup_idx() == 0 {
+        set_registers(40);
+        if elect_one() {
+            let row: u32 = ((1 << NC) - 1) << (mi * NC).cast::<u32>();
+            let mut columns: u32 = 0;
+            #[unroll]
+            for i in 0..MC {
+                columns += 1 << (i * NC);
+            }
+            let (to_row, to_column) = (
+                Load::tma().multicast(row),
+                Load::tma().multicast(columns << ni.cast::<u32>()),
+            );
+            let load = Load::tma();
+            for [tm, tn] in tiles {
+                let (m, n) = (tm * MC + mi, tn * NC + ni);
+                for k in 0..steps {
+                    let s = pipe.acquire();
+                    if NC == 1 {
+                        load.copy_into(&a.tile([BM, BK], [m, k]), a_s.stage(s), &pipe, s);
+                    } else {
+                        to_row.copy_into(
+                            &a.tile([BM / NC, BK], [m * NC + ni, k]),
+                            a_s.stage(s).tile([BM / NC, BK], [ni, 0]),
+                            &pipe,
+                            s,
+                        );
+                        pipe.expect(s, (NC - 1) * (BM / NC) * BK * E::BYTES);
+                    }
+                    if MC == 1 {
+                        load.copy_into(&b.tile([BN, BK], [n, k]), b_s.stage(s), &pipe, s);
+                    } else {
+                        to_column.copy_into(
+                            &b.tile([BN / MC, BK], [n * MC + mi, k]),
+                            b_s.stage(s).tile([BN / MC, BK], [mi, 0]),
+                            &pipe,
+                            s,
+                        );
+                        pipe.expect(s, (MC - 1) * (BN / MC) * BK * E::BYTES);
+                    }
+                }
+            }
+        }
+    } else {
+        set_registers(232);
+        let half = warpgroup_idx() - 1;
+        let gemm = Gemm::<E>::warpgroup(Warp::new(4, 1));
+        let (store, bar) = (Store::tma(), Barrier::named(128));
+        for [tm, tn] in tiles {
+            let (m, n) = (tm * MC + mi, tn * NC + ni);
+            let mut held = pipe.wait();
+            let mut acc = gemm.issue(
+                a_s.stage(held).tile([64, BK], [half, 0]),
+                b_s.stage(held),
+                gemm.zeros([64, BN]),
+            );
+            for _ in 1..steps {
+                let s = pipe.wait();
+                acc = acc.issue(a_s.stage(s).tile([64, BK], [half, 0]), b_s.stage(s));
+                warpgroup_wait(1);
+                pipe.release(held);
+                held = s;
+            }
+            warpgroup_wait(0);
+            pipe.release(held);
+            let out = acc.retire().cast::<O>();
+            #[unroll]
+            for slab in 0..BN / 64 {
+                let staged = out_s.stage(2 * half + slab % 2);
+                if elect_one() {
+                    store.wait_read(slab.min(1)); // the first slab's buffer may be the last one's of the tile before
+                }
+                bar.sync();
+                staged.store(&out.tile([64, 64], [0, slab]));
+                fence_async();
+                bar.sync();
+                if elect_one() {
+                    let at = [2 * m + half, n * (BN / 64) + slab];
+                    store.copy(staged, c.tile_mut([64, 64], at));
+                    store.commit();
+                }
+            }
+        }
+    }
+    cluster_sync(); // nobody leaves while others still send to it or arrive in it
+}
+
+/// Three warpgroups multiply 64 rows each beside one that loads: a tile of 192 rows.
+#[tiki::kernel(target = "sm_90a", warpgroups = 4, registers = 128, shared = "227 KiB",
+    grid = [b.dim(0).div_ceil(BN), a.dim(0).div_ceil(192)], build((E = f16, BN = 128, STAGES = 4), (E = bf16, BN = 192, STAGES = 4)),
+    deny(bank_conflicts, spills))]
+pub fn three_consumers<E: Half, const BN: usize, const STAGES: usize>(
+    a: &Global<E>,
+    b: &Global<E>,
+    c: &mut Global<E>,
+) {
+    require!(
+        a.dim(1) == b.dim(1) && c.dim(0) == a.dim(0) && c.dim(1) == b.dim(0) && c.dim(1) % 8 == 0
+    );
+    let a_s = Shared::<E>::stages(STAGES, Layout::k_major::<E>([192, 64]));
+    let b_s = Shared::<E>::stages(STAGES, Layout::k_major::<E>([BN, 64]));
+    let pipe = Pipeline::tma(STAGES, 3);
+    let steps = a.dim(1).div_ceil(64);
+    let (m, n) = (block_idx().y, block_idx().x);
+    if warpgroup_idx() == 0 {
+        set_registers(32);
+        if elect_one() {
+            let load = Load::tma();
+            for k in 0..steps {
+                let s = pipe.acquire();
+                load.copy_into(&a.tile([192, 64], [m, k]), a_s.stage(s), &pipe, s);
+                load.copy_into(&b.tile([BN, 64], [n, k]), b_s.stage(s), &pipe, s);
+            }
+        }
+    } else {
+        set_registers(160);
+        let third = warpgroup_idx() - 1;
+        let gemm = Gemm::<E>::warpgroup(Warp::new(4, 1));
+        let mut held = pipe.wait();
+        let rows = a_s.stage(held).tile([64, 64], [third, 0]);
+        let mut acc = gemm.issue(rows, b_s.stage(held), gemm.zeros([64, BN]));
+        for _ in 1..steps {
+            let s = pipe.wait();
+            acc = acc.issue(a_s.stage(s).tile([64, 64], [third, 0]), b_s.stage(s));
+            warpgroup_wait(1);
+            pipe.release(held);
+            held = s;
+        }
+        warpgroup_wait(0);
+        c.tile_mut([64, BN], [3 * m + third, n])
+            .store(&acc.retire().cast::<E>());
+    }
+}
+
+/// No roles and no tensor memory accelerator: the warpgroup that multiplies copies its own stages, and fences
+/// what it has copied.
+#[tiki::kernel(target = "sm_90a", warpgroups = 1, shared = "160 KiB",
+    grid = [b.dim(0).div_ceil(BN), a.dim(0).div_ceil(64)], build((E = f16, BN = 128, STAGES = 3), (E = bf16, BN = 64, STAGES = 4)),
+    deny(bank_conflicts, spills))]
+pub fn one_role<E: Half, const BN: usize, const STAGES: usize>(
+    a: &Global<E>,
+    b: &Global<E>,
+    c: &mut Global<E>,
+) {
+    require!(
+        a.dim(1) == b.dim(1) && c.dim(0) == a.dim(0) && c.dim(1) == b.dim(0) && a.dim(1) % 8 == 0
+    );
+    let (m, n) = (block_idx().y, block_idx().x);
+    let a_s = Shared::<E>::stages(STAGES, Layout::k_major::<E>([64, 64]));
+    let b_s = Shared::<E>::stages(STAGES, Layout::k_major::<E>([BN, 64]));
+    let load = Load::cp_async(128);
+    let pipe = Pipeline::cp_async(STAGES);
+    let fetch = |k: usize| {
+        let s = pipe.acquire();
+        load.copy(&a.tile([64, 64], [m, k]), a_s.stage(s));
+        load.copy(&b.tile([BN, 64], [n, k]), b_s.stage(s));
+        pipe.commit();
+    };
+    for k in 0..STAGES - 1 {
+        fetch(k);
+    }
+    let gemm = Gemm::<E>::warpgroup(Warp::new(4, 1));
+    let s = pipe.wait();
+    fence_async();
+    sync_block();
+    let mut acc = gemm.issue(a_s.stage(s), b_s.stage(s), gemm.zeros([64, BN]));
+    warpgroup_wait(0);
+    for k in 1..a.dim(1).div_ceil(64) {
+        fetch(k + STAGES - 2);
+        let s = pipe.wait();
+        fence_async();
+        sync_block();
+        acc = acc.issue(a_s.stage(s), b_s.stage(s));
+        warpgroup_wait(0); // the next copies go to the stage before: it is read
+    }
+    warpgroup_wait(0);
+    c.tile_mut([64, BN], [m, n])
+        .store(&acc.retire().cast::<E>());
+}
+
+type Launch = fn(
+    &tiki::Stream,
+    &tiki::Tensor<f16, 2>,
+    &tiki::Tensor<f16, 2>,
+    &mut tiki::Tensor<f16, 2>,
+) -> Result<(), tiki::LaunchError>;
+
+fn check(launch: Launch, (m, n, k): (usize, usize, usize)) {
+    let value = |i: usize| f16::from_f32(((i * 7919) % 61) as f32 / 16.0 - 1.9);
+    let a: Vec<f16> = (0..m * k).map(value).collect();
+    let b: Vec<f16> = (0..n * k).map(|i| value(i + 5)).collect();
+    let mut first: Option<Vec<f16>> = None;
+    let orders = [
+        Async::Eager,
+        Async::Late,
+        Async::Seed(1),
+        Async::Seed(2),
+        Async::Seed(3),
+    ];
+    for completion in orders {
+        let options = Options {
+            completion,
+            ..Options::default()
+        };
+        let target = tiki::compiler::target::Target::by_name("sm_90a").unwrap();
+        let device = tiki::Device::vm_with(target, options).unwrap();
+        let (da, db) = (
+            device.tensor_from(&a, [m, k]).unwrap(),
+            device.tensor_from(&b, [n, k]).unwrap(),
+        );
+        let mut c = device.tensor_from(&vec![f16::NAN; m * n], [m, n]).unwrap();
+        launch(&device.stream(), &da, &db, &mut c).unwrap();
+        let got = c.to_vec().unwrap();
+        if let Some(first) = &first {
+            let apart: Vec<usize> = (0..m * n)
+                .filter(|&i| first[i].to_bits() != got[i].to_bits())
+                .collect();
+            let at = apart.first().map(|i| (i / n, i % n, first[*i], got[*i]));
+            assert!(
+                apart.is_empty(),
+                "{completion:?} changes {} results: {at:?}",
+                apart.len()
+            );
+            continue;
+        }
+        for i in (0..m * n).step_by(7) {
+            let terms = (0..k).map(|t| a[i / n * k + t].to_f64() * b[i % n * k + t].to_f64());
+            let (sum, size) = terms.fold((0.0, 0.0), |(s, z), t| (s + t, z + t.abs()));
+            let bound =
+                k as f64 * 2f64.powi(-23) * size + sum.abs() * 2f64.powi(-11) + 2f64.powi(-25);
+            assert!(
+                (got[i].to_f64() - sum).abs() <= bound,
+                "{m} x {n} x {k}, element {i}: {} for {sum}",
+                got[i]
+            );
+        }
+        first = Some(got);
+    }
+}
+
+#[test]
+fn blocks_of_a_cluster_share_what_they_load() {
+    check(
+        clustered::<f16, f16, 128, 64, 64, 4, 2, 1>::launch,
+        (257, 72, 200),
+    );
+    check(
+        clustered::<f16, f16, 128, 64, 64, 4, 2, 2>::launch,
+        (300, 264, 136),
+    );
+}
+
+#[test]
+fn three_warpgroups_multiply() {
+    check(three_consumers::<f16, 128, 4>::launch, (200, 136, 264));
+}
+
+#[test]
+fn one_warpgroup_does_everything() {
+    check(one_role::<f16, 128, 3>::launch, (70, 136, 264));
+}
