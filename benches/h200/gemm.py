@@ -8,9 +8,11 @@ tf32 (`allow_tf32`), cuBLASLt (`_scaled_mm`, unit scales, fast accumulation) for
 """
 
 import argparse
+import ctypes
 import datetime
 import glob
 import os
+import re
 import sys
 
 import products as base
@@ -26,6 +28,8 @@ MAPS[torch.float32] = cu.CUtensorMapDataType.CU_TENSOR_MAP_DATA_TYPE_FLOAT32
 MAPS[E4M3] = cu.CUtensorMapDataType.CU_TENSOR_MAP_DATA_TYPE_UINT8
 base.MAP_TYPES = MAPS
 SHAPES = base.SHAPES + [(16, 8192, 8192)]
+PERSISTENT = ("gemm_general", "hopper", "tf32")
+FEW = ("gemm_few", "few")
 SHORT = [(8192, 8192, 8192), (4096, 4096, 4096)]
 
 
@@ -54,9 +58,55 @@ def tensor_map(t, box):
 base.tensor_map = tensor_map
 
 
+class Kernel(base.Kernel):
+    """An instance; arguments with strides, and of a shape of its own where the operand lies transposed."""
+
+    def __init__(self, path):
+        super().__init__(path)
+        text = open(path).read()
+        self.params = re.findall(r"\.param (?:\.align 64 )?\.(\w+) (\w+?)_(ptr|dim\d|stride\d|value|map\d+)\b", text)
+
+    def bind(self, grid, named):
+        i = self.args
+        none = torch.empty(0, 0, device="cuda", dtype=named["c"].dtype)
+        more = {"bias": none[0:0].flatten(), "d": none, "alpha": 1.0, "beta": 0.0, "activation": 0}
+        across = {"a": i.get("TA") == 1, "b": i.get("TB") == 1}
+        named = {**more, **{n: t.T.contiguous() if across.get(n) else t for n, t in named.items()}}
+        keep, pointers = [named], []
+        for kind, name, part in self.params:
+            value = named[name]
+            if part.startswith("map"):
+                raw = (ctypes.c_ubyte * 192)()
+                at = (ctypes.addressof(raw) + 63) // 64 * 64
+                rows, width = boxes(i)[name]
+                rows = i["BK"] if across.get(name) else rows
+                ctypes.memmove(at, tensor_map(value, (rows, width)).getPtr(), 128)
+                keep.append(raw)
+                pointers.append(at)
+                continue
+            if part == "ptr":
+                value = value.data_ptr()
+            elif part.startswith("dim"):
+                value = value.shape[int(part[3:])]
+            elif part.startswith("stride"):
+                value = value.stride(int(part[6:]))
+            c = base.CTYPES[kind](value)
+            keep.append(c)
+            pointers.append(ctypes.addressof(c))
+        array = (ctypes.c_void_p * len(pointers))(*pointers)
+        blocks = (list(grid) + [1, 1])[:3]
+
+        def go():
+            stream = torch.cuda.current_stream().cuda_stream
+            base.check(cu.cuLaunchKernel(self.function, *blocks, self.threads, 1, 1, self.shared, stream, ctypes.addressof(array), 0))
+
+        go.keep = (keep, array)
+        return go
+
+
 def grid(kernel, m, n, processors):
     i = kernel.args
-    if kernel.name in ("gemm_general", "gemm_hopper", "gemm_tf32"):
+    if kernel.name in PERSISTENT:
         cluster = i.get("MC", 1) * i.get("NC", 1)
         return [processors // cluster * cluster]
     return [UP(n, i["BN"]), UP(m, i["BM"])]
@@ -69,6 +119,7 @@ def cases(kernels, processors):
             if not mine:
                 continue
             t, out = TYPES[dtype], torch.bfloat16 if dtype == "e4m3" else TYPES[dtype]
+            mine = [k for k in mine if k.args.get("O", dtype) in (dtype, "bf16")]
             a, b = (torch.randn(rows, k, device="cuda").to(t) for rows in (m, n))
             c = torch.full((m, n), float("nan"), device="cuda", dtype=out)
             one = torch.ones((), device="cuda")
@@ -82,18 +133,21 @@ def cases(kernels, processors):
             ref = candidates[anchor]().clone()
             for kernel in mine:
                 # A tile far from the shape is not worth the time of the card.
-                waste = UP(m, kernel.args["BM"]) * kernel.args["BM"] / m
-                if (m <= 16 and kernel.name != "gemm_few") or (kernel.name == "gemm_few" and m > 128) or (m > 16 and waste > 2) or (m * n > 2**25 and kernel.args["BN"] < 128):
+                i, few = kernel.args, kernel.name in FEW
+                area, outputs_, waste = i["BM"] * i["BN"], m * n, UP(m, i["BM"]) * i["BM"] / m
+                if few != (m <= 128) and (few or m <= 16) or waste > 2 or (few and i["BM"] < m):
                     continue
-                if kernel.name == "gemm_ampere" and (m, n, k) != (4096, 4096, 4096):
+                if (outputs_ > 2**23 and area < 2**14) or (outputs_ <= 2**20 and area > 2**13 and not few):
                     continue
-                if m * n <= 2**20 and kernel.args["BM"] * kernel.args["BN"] > 2**14:
+                if "ampere" in kernel.name and (m, n, k) != (4096, 4096, 4096) or i.get("EPI") == 1:
+                    continue
+                if (i.get("TA"), i.get("TB")) not in ((0, 0), (None, None)) and (m, n, k) not in SHORT:
                     continue
                 mine_c = torch.full_like(c, float("nan"))
                 outputs[kernel.title] = mine_c
                 named = {"a": a, "b": b, "c": mine_c}
                 candidates[kernel.title] = kernel.bind(grid(kernel, m, n, processors), named)
-            if any(name.startswith("gemm_ampere") for name in candidates):
+            if any("ampere" in name for name in candidates):
                 for name, go, y in triton_sm80.candidates(dtype, a, b):
                     candidates[name], outputs[name] = go, y
             yield f"product {m} x {n} x {k}", dtype, 2 * m * n * k, candidates, outputs, ref, anchor, 1e-2
@@ -111,10 +165,8 @@ def main():
     torch.zeros(1, device="cuda")
     properties = torch.cuda.get_device_properties(0)
     driver = base.check(cu.cuDriverGetVersion())
-    for name in ("gemm_general", "gemm_few", "gemm_tf32"):
-        base.BOXES[name] = boxes
-    paths = sorted(glob.glob(os.path.join(options.folder, "gemm*.ptx")))
-    kernels = [base.Kernel(p) for p in paths]
+    paths = sorted(glob.glob(os.path.join(options.folder, "*.ptx")))
+    kernels = [k for k in map(Kernel, paths) if {"BM", "BN"} <= set(k.args)]
     lines, wrong = ["date,card,driver,command,case,type,kernel,TFLOP/s,anchor,anchor TFLOP/s,ratio,ratio low,ratio high,error"], 0
     for case, dtype, flops, candidates, outputs, ref, anchor, bound in cases(kernels, properties.multi_processor_count):
         if options.only not in case or (options.types and dtype not in options.types.split(",")):

@@ -493,24 +493,13 @@ impl<'a> Check<'a> {
             1
         };
         let stage = self.narrow(&stage, call.at(0));
-        let lane = self.emit(
-            Op::Special(Special::Lane),
-            DType::U32,
-            Uniform::Thread,
-            call.span,
-        );
-        let count = self.emit(
-            Op::Const(Const::Int(blocks.into())),
-            DType::U32,
-            Uniform::Block,
-            call.span,
-        );
-        let first = self.emit(
-            Op::Compare(Compare::Lt, lane, count),
-            DType::BOOL,
-            Uniform::Thread,
-            call.span,
-        );
+        let (block, thread) = (Uniform::Block, Uniform::Thread);
+        let lane = Op::Special(Special::Lane);
+        let lane = self.emit(lane, DType::U32, thread, call.span);
+        let count = Op::Const(Const::Int(blocks.into()));
+        let count = self.emit(count, DType::U32, block, call.span);
+        let first = Op::Compare(Compare::Lt, lane, count);
+        let first = self.emit(first, DType::BOOL, thread, call.span);
         let arrive = if blocks > 1 {
             Transaction::ArriveAt(lane)
         } else {

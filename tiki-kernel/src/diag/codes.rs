@@ -79,6 +79,7 @@ codes! {
     UNCOALESCED = "TK608", "uncoalesced accesses", "`deny(uncoalesced)`: a warp's access touches more sectors than it must.";
     IN_FLIGHT = "TK609", "an accumulator in flight", "A warpgroup's product is done only after a wait that covers its group.";
     PIPELINE = "TK610", "a pipeline used out of order", "Stages are acquired, filled, committed, waited for, used and released, in this order.";
+    PROXY = "TK611", "shared memory and asynchronous readers", "What threads write is seen by tensor copies and warpgroup products after `fence_async` and a barrier, and may be written again once a wait says that it was read.";
 }
 
 impl Code {

@@ -164,6 +164,7 @@ impl<'a> Evaluator<'a> {
             Op::Special(Special::Thread) => Some(self.table(|t| t)),
             Op::Special(Special::Lane) => Some(self.table(|t| t % 32)),
             Op::Special(Special::Warp) => Some(self.table(|t| t / 32)),
+            Op::Special(Special::Warpgroup) => Some(self.table(|t| t / 128)),
             Op::Special(Special::Block(d)) => Some(self.symbol(Symbol::Block(*d))),
             Op::Special(Special::Grid(d)) => Some(self.symbol(Symbol::Grid(*d))),
             Op::Extent(p, a) => Some(self.symbol(Symbol::Extent(*p, *a))),

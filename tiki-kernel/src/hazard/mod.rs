@@ -5,8 +5,10 @@
 //!    TK006).
 //! 2. [`track_shared`]: conflicting shared accesses without a barrier between (TK601), and reads of what
 //!    nobody wrote (TK605).
-//! 3. [`find_duplicates`]: elements that several threads write (TK607).
-//! 4. [`count_traffic`]: wavefronts of shared and sectors of global accesses, by enumeration of the
+//! 3. [`follow_stages`]: stages of pipelines out of order (TK610), writes that the accelerator does not see or
+//!    that it still reads (TK611).
+//! 4. [`find_duplicates`]: elements that several threads write (TK607).
+//! 5. [`count_traffic`]: wavefronts of shared and sectors of global accesses, by enumeration of the
 //!    lanes (TK603, TK608 where the author denies them).
 //!
 //! What a thread computes is followed as far as it is integer arithmetic on its number
@@ -19,6 +21,9 @@ pub mod check_barriers;
 pub mod count_traffic;
 pub mod evaluate;
 pub mod find_duplicates;
+pub mod follow_stages;
+mod stage_rules;
+mod stages;
 pub mod track_shared;
 
 use crate::ast::Span;
@@ -49,7 +54,8 @@ impl Unproven {
 pub fn run(kernel: &Kernel, sink: &mut Sink, report: &mut Report) {
     let mut unproven = Unproven::default();
     check_barriers::run(kernel, sink);
-    track_shared::run(kernel, sink, &mut unproven);
+    let followed = follow_stages::run(kernel, sink, &mut unproven);
+    track_shared::run(kernel, &followed, sink, &mut unproven);
     find_duplicates::run(kernel, sink, &mut unproven);
     count_traffic::run(kernel, sink, report);
     for (span, text) in unproven.items() {

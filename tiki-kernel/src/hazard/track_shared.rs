@@ -24,10 +24,12 @@ use crate::ir::{
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Tracks all shared memory.
-pub fn run(kernel: &Kernel, sink: &mut Sink, unproven: &mut Unproven) {
+/// Of allocations that are followed elsewhere, what is asynchronous is not looked at here.
+pub fn run(kernel: &Kernel, followed: &BTreeSet<usize>, sink: &mut Sink, unproven: &mut Unproven) {
     let threads = kernel.threads as usize;
     let mut walk = Walk {
         kernel,
+        followed,
         sink,
         unproven,
         eval: Evaluator::new(kernel),
@@ -89,6 +91,7 @@ struct Written {
 
 struct Walk<'a, 'b> {
     kernel: &'a Kernel,
+    followed: &'b BTreeSet<usize>,
     sink: &'b mut Sink,
     unproven: &'b mut Unproven,
     eval: Evaluator<'a>,
@@ -289,6 +292,9 @@ impl<'a> Walk<'a, '_> {
                     } else {
                         let name = self.kernel.shared[view.alloc].name.clone();
                         self.define(&read, &name);
+                        if self.followed.contains(&view.alloc) {
+                            continue;
+                        }
                         self.unproven.add(span, format!("whether the stage of `{name}` that this product reads is held until it is done"));
                     }
                 }
@@ -302,6 +308,9 @@ impl<'a> Walk<'a, '_> {
                 let access = self.everything(&t.shared, kind, span, here);
                 let name = self.kernel.shared[t.shared.alloc].name.clone();
                 self.define(&access, &name);
+                if self.followed.contains(&t.shared.alloc) {
+                    return;
+                }
                 self.unproven.add(
                     span,
                     format!(
@@ -313,11 +322,16 @@ impl<'a> Walk<'a, '_> {
         }
     }
 
-    /// An access to all of a view: by the first and the last thread, which stand for all.
+    /// An access to all of a view: by the first and the last thread that are here, which stand for all.
     fn everything(&mut self, view: &SharedView, kind: Kind, span: Span, here: &Active) -> Access {
         let shape = view.shape();
         let count: u32 = shape.iter().product();
-        let ends = [0, self.kernel.threads - 1];
+        let on = |t: &u32| here.threads.get(*t as usize) == Some(&true);
+        let last = self.kernel.threads - 1;
+        let ends = [
+            (0..last).find(on).unwrap_or(0),
+            (0..=last).rev().find(on).unwrap_or(last),
+        ];
         let mut cells = Vec::with_capacity(2 * count as usize);
         for i in 0..count {
             let mut rest = i;

@@ -1,0 +1,26 @@
+use tiki::prelude::*;
+
+#[tiki::kernel(target = "sm_90a", warpgroups = 2, grid = [1])]
+fn k(x: &Global<f16>, out: &mut Global<f16>) {
+    let a_s = Shared::<f16>::stages(3, Layout::k_major::<f16>([64, 64]));
+    let pipe = Pipeline::tma(3, 1);
+    let steps = x.dim(1).div_ceil(64);
+    if warpgroup_idx() == 0 {
+        if elect_one() {
+            let load = Load::tma();
+            for k in 0..steps {
+                let s = pipe.acquire();
+                load.copy_into(&x.tile([64, 64], [0, k]), a_s.stage(s), &pipe, s);
+            }
+        }
+    } else {
+        let gemm = Gemm::<f16>::warpgroup(Warp::new(4, 1));
+        let acc = gemm.issue(a_s.stage(0), a_s.stage(0), gemm.zeros([64, 64]));
+        let s = pipe.wait();
+        warpgroup_wait(0);
+        pipe.release(s);
+        out.tile_mut([64, 64], [0, 0]).store(&acc.retire().cast::<f16>());
+    }
+}
+
+fn main() {}

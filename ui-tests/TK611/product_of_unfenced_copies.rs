@@ -1,0 +1,26 @@
+use tiki::prelude::*;
+
+#[tiki::kernel(target = "sm_90a", warpgroups = 1, grid = [1])]
+fn k(x: &Global<f16>, out: &mut Global<f16>) {
+    require!(x.dim(1) % 8 == 0);
+    let a_s = Shared::<f16>::new(Layout::k_major::<f16>([64, 64]));
+    let gemm = Gemm::<f16>::warpgroup(Warp::new(4, 1));
+    let (load, pipe) = (Load::cp_async(128), Pipeline::cp_async(2));
+    let s = pipe.acquire();
+    load.copy(&x.tile([64, 64], [0, 0]), a_s);
+    pipe.commit();
+    let s = pipe.wait();
+    let acc = gemm.issue(a_s, a_s, gemm.zeros([64, 64]));
+    warpgroup_wait(0);
+    let tile = Shared::<f16>::new(Layout::k_major::<f16>([64, 64]));
+    let store = Store::tma();
+    tile.store(&acc.retire().cast::<f16>());
+    fence_async();
+    sync_block();
+    if elect_one() {
+        store.copy(tile, out.tile_mut([64, 64], [0, 0]));
+        store.commit();
+    }
+}
+
+fn main() {}

@@ -1,0 +1,23 @@
+use tiki::prelude::*;
+
+#[tiki::kernel(target = "sm_90a", warpgroups = 1, grid = [1])]
+fn k(x: &Global<f16>, out: &mut Global<f16>) {
+    let tile = Shared::<f16>::new(Layout::k_major::<f16>([64, 64]));
+    let (store, bar) = (Store::tma(), Barrier::named(128));
+    let v = x.tile([64, 64], [0, 0]).load(ThreadMap::linear(128).vector_up_to(8));
+    for n in 0..4 {
+        if elect_one() {
+            store.wait_read(1);
+        }
+        bar.sync();
+        tile.store(&v);
+        fence_async();
+        bar.sync();
+        if elect_one() {
+            store.copy(tile, out.tile_mut([64, 64], [0, n]));
+            store.commit();
+        }
+    }
+}
+
+fn main() {}
