@@ -3,10 +3,13 @@
 //! Tiles come by asynchronous copies through a ring of stages; past the edges they are zero. Each warp
 //! multiplies its part of the tile on the tensor cores while later stages are under way.
 //!
-//! `cargo run --release --example gemm -- [M N K]` multiplies random matrices, checks a sample against
-//! f64, and prints the speed.
+//! `cargo run --release --example gemm -- [M N K]` multiplies random matrices, `.. -- FILE.safetensors A B` two of
+//! a file, by the instance that the library picks; it checks a sample against f64, and prints the speed and
+//! the instance's budget. The kernels here show how such instances are written.
 
+use std::error::Error;
 use std::process::ExitCode;
+use tiki::gemm::{Epilogue, GemmError, product};
 use tiki::prelude::*;
 
 #[tiki::kernel(target = "sm_80", warps = 4, registers = 208, shared = "96 KiB",
@@ -153,44 +156,72 @@ pub fn gemm_hopper<
 /// Elements of a matrix that this program is willing to make.
 const MOST: usize = 1 << 28;
 
-fn run() -> Result<bool, Box<dyn std::error::Error>> {
-    let mut args = std::env::args().skip(1);
-    let mut extent = |default: usize| match args.next() {
-        Some(text) => text
-            .parse()
-            .map_err(|_| format!("`{text}` is not an extent")),
-        None => Ok(default),
+type Matrix = (Vec<f16>, [usize; 2]);
+
+/// A matrix of random numbers in (-1, 1).
+fn random(rows: usize, columns: usize, seed: u64) -> Matrix {
+    let mut state = seed;
+    let mut next = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 40) as f32 / (1 << 23) as f32 - 1.0
     };
-    let (m, n, k) = (extent(300)?, extent(260)?, extent(136)?);
+    let all = (0..rows * columns).map(|_| f16::from_f32(next())).collect();
+    (all, [rows, columns])
+}
+
+/// A matrix of a safetensors file, as f16.
+fn read(file: &tiki::checkpoint::Checkpoint, name: &str) -> Result<Matrix, Box<dyn Error>> {
+    let found = file.tensors().into_iter().find(|t| t.name == name);
+    let shape = found
+        .ok_or_else(|| format!("the file has no tensor `{name}`"))?
+        .shape;
+    let [rows, columns] = shape[..] else {
+        return Err(format!("`{name}` has shape {shape:?}; a matrix has two axes").into());
+    };
+    Ok((file.read_as::<f16>(name, &shape)?, [rows, columns]))
+}
+
+/// The operands that the arguments name: extents, or a file and two of its tensors.
+fn operands(args: &[String]) -> Result<(Matrix, Matrix), Box<dyn Error>> {
+    let number = |text: &String| text.parse::<usize>().ok();
+    let (m, n, k) = match args {
+        [] => (300, 260, 136),
+        [m, n, k] if number(m).is_some() => match (number(m), number(n), number(k)) {
+            (Some(m), Some(n), Some(k)) => (m, n, k),
+            _ => return Err(format!("`{n}` and `{k}` are not both extents").into()),
+        },
+        [path, a, b] => {
+            let file = tiki::checkpoint::Checkpoint::open(path)?;
+            return Ok((read(&file, a)?, read(&file, b)?));
+        }
+        _ => return Err("usage: gemm [M N K | FILE.safetensors A B]".into()),
+    };
     let count = |a: usize, b: usize| a.checked_mul(b).filter(|n| *n <= MOST);
     if [count(m, k), count(n, k), count(m, n)].contains(&None) {
         return Err(format!("{m} x {n} x {k} has a matrix of more than {MOST} elements").into());
     }
+    Ok((random(m, k, 1), random(n, k, 2)))
+}
+
+fn run() -> Result<bool, Box<dyn Error>> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let ((a, [m, k]), (b, [n, depth])) = operands(&args)?;
+    if k != depth {
+        return Err(
+            format!("a @ b.T of {m} x {k} and {n} x {depth}: second extents differ").into(),
+        );
+    }
     let device = tiki::Device::open_default()?;
     let stream = device.stream();
-    let random = |count: usize, seed: u64| -> Vec<f16> {
-        let mut state = seed;
-        let mut next = || {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            (state >> 40) as f32 / (1 << 23) as f32 - 1.0
-        };
-        (0..count).map(|_| f16::from_f32(next())).collect()
-    };
-    let (a, b) = (random(m * k, 1), random(n * k, 2));
     let (da, db) = (
         device.tensor_from(&a, [m, k])?,
         device.tensor_from(&b, [n, k])?,
     );
     let mut c = device.zeros::<f16, 2>([m, n])?;
-    let hopper = tiki::compiler::target::Target::by_name("sm_90a").is_some_and(|t| device.runs(t))
-        && n % 8 == 0;
-    let launch = |c: &mut tiki::Tensor<f16, 2>| match hopper {
-        true => gemm_hopper::<f16, 128, 256, 64, 4>::launch(&stream, &da, &db, c),
-        false => gemm_ampere::<f16, 128, 128, 32, 4>::launch(&stream, &da, &db, c),
-    };
-    launch(&mut c)?;
+    let plain = Epilogue::default();
+    let chosen = product(&stream, &da, &db, &mut c, &plain)?;
     let got = c.to_vec()?;
     // A sample of outputs: products of f16 are exact in f32, sums lose at most a unit of f32 a step.
     let step = (m * n / 4099).max(1);
@@ -211,22 +242,21 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
         warm_up: 2,
         ..Default::default()
     }
-    .run(&stream, || launch(&mut c))?;
+    .run(&stream, || {
+        match product(&stream, &da, &db, &mut c, &plain) {
+            Err(GemmError::Launch(error)) => Err(error),
+            _ => Ok(()),
+        }
+    })?;
     let flops = 2.0 * (m * n * k) as f64 / time.median() / 1e6;
     println!(
-        "{}: {m} x {n} x {k} in {:.1} us, {flops:.3} TFLOP/s",
+        "{}: {m} x {n} x {k} in {:.1} us, {flops:.3} TFLOP/s by `{}`",
         device.name(),
-        time.median()
+        time.median(),
+        chosen.instance
     );
     println!("worst error: {worst:.3} of the bound");
-    println!(
-        "{}",
-        if hopper {
-            gemm_hopper::<f16, 128, 256, 64, 4>::REPORT
-        } else {
-            gemm_ampere::<f16, 128, 128, 32, 4>::REPORT
-        }
-    );
+    println!("{}", chosen.report);
     Ok(worst <= 1.0)
 }
 

@@ -6,6 +6,7 @@
 //! written there, with date, card and driver.
 #![cfg(feature = "gpu")]
 
+mod products;
 mod suite;
 
 use tiki::bench::Record;
@@ -90,6 +91,58 @@ fn kernels_agree_with_f64_and_with_the_machine() {
     assert!(
         bad.is_empty(),
         "{} of {} cases are wrong:\n{}",
+        bad.len(),
+        on_gpu.len(),
+        bad.join("\n")
+    );
+}
+
+/// Invariant: a product is the same bits on the GPU and on the machine's model of its tensor cores, wherever
+/// both pick the same instance and no approximate unit takes part; on both it is within the bound of f64.
+/// Witness: `products::all`.
+#[test]
+fn products_agree_with_f64_and_with_the_machine() {
+    let gpu = tiki::Device::cuda(0).expect("an NVIDIA GPU");
+    let machine = tiki::Device::vm().expect("the virtual machine");
+    let (on_gpu, on_machine) = (products::all(&gpu, true), products::all(&machine, true));
+    let mut record = Record::new(
+        &gpu,
+        "cargo test --features gpu --test gpu products",
+        &["product", "gpu against f64", "bits of the machine"],
+    );
+    let (mut bad, mut same) = (Vec::new(), 0);
+    for (g, m) in on_gpu.iter().zip(&on_machine) {
+        bad.extend(g.verdict.clone().err());
+        let state = match (g.name == m.name, g.bytes == m.bytes) {
+            (false, _) => "another instance",
+            (true, true) => {
+                same += 1;
+                "same"
+            }
+            (true, false) => {
+                let apart = g.bytes.iter().zip(&m.bytes).filter(|(a, b)| a != b).count();
+                bad.push(format!(
+                    "{}: {apart} of {} bytes differ",
+                    g.name,
+                    g.bytes.len()
+                ));
+                "others"
+            }
+        };
+        let verdict = if g.verdict.is_ok() {
+            "within the bound"
+        } else {
+            "wrong"
+        };
+        record.row(&[&g.name, &verdict, &state]);
+    }
+    if let Ok(path) = std::env::var("TIKI_RESULTS") {
+        std::fs::write(path, record.to_csv()).expect("the results are written");
+    }
+    assert!(same >= 20, "{same} products by the same instance on both");
+    assert!(
+        bad.is_empty(),
+        "{} of {}:\n{}",
         bad.len(),
         on_gpu.len(),
         bad.join("\n")

@@ -120,6 +120,9 @@ pub fn clustered<
                 }
             }
         }
+        if elect_one() {
+            store.wait_read(0); // the block's memory goes with it
+        }
     }
     cluster_sync(); // nobody leaves while others still send to it or arrive in it
 }

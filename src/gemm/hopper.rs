@@ -154,6 +154,9 @@ pub fn hopper<
                 }
             }
         }
+        if elect_one() {
+            store.wait_read(0); // the block's memory goes with it
+        }
     }
 }
 
@@ -282,6 +285,9 @@ pub fn tf32<
                     store.commit();
                 }
             }
+        }
+        if elect_one() {
+            store.wait_read(0); // the block's memory goes with it
         }
     }
 }

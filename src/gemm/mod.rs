@@ -219,7 +219,7 @@ fn pick<E: Product<O>, O: Element>(
             row,
             Choice {
                 instance: row.instance,
-                report: row.report,
+                report: row.report(),
                 tiles: row.tiles(&call),
                 processors: call.processors,
             },

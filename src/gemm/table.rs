@@ -11,6 +11,7 @@ use super::hopper::{few, hopper, tf32};
 use super::{Activation, Epilogue, Precision, ampere};
 use crate::{Device, Element, LaunchError, Stream, Tensor, e4m3, e5m2};
 use half::{bf16, f16};
+use tiki_kernel::artifact::Artifact;
 use tiki_kernel::target::Target;
 
 /// How an operand's elements lie.
@@ -107,9 +108,8 @@ pub(super) type Launch<E, O> = fn(
 pub struct Row<E: Element, O: Element> {
     /// Its name.
     pub instance: &'static str,
-    /// Its report.
-    pub report: &'static str,
-    target: &'static str,
+    /// What was built.
+    artifact: &'static Artifact,
     tile: [usize; 2],
     /// What it takes.
     takes: Takes,
@@ -149,11 +149,11 @@ const ANY: Takes = Takes {
 
 impl<E: Element, O: Element> Row<E, O> {
     pub(super) fn eligible(&self, call: &Asked<'_>) -> Result<(), String> {
-        let target = Target::by_name(self.target);
+        let target = Target::by_name(self.artifact.target);
         if !target.is_some_and(|t| call.device.runs(t)) {
             return Err(format!(
                 "built for {}, which {} does not run",
-                self.target,
+                self.artifact.target,
                 call.device.name()
             ));
         }
@@ -189,6 +189,12 @@ impl<E: Element, O: Element> Row<E, O> {
             return Err(format!("its figures hold for {} outputs", takes.outputs));
         }
         Ok(())
+    }
+
+    /// Its report.
+    #[must_use]
+    pub fn report(&self) -> &'static str {
+        self.artifact.report
     }
 
     pub(super) fn tiles(&self, call: &Asked<'_>) -> u64 {
@@ -251,8 +257,7 @@ macro_rules! hopper_row {
     ($e:ty, $o:ty, ($bm:literal, $bn:literal, $bk:literal, $stages:literal, $group:literal), ($ta:literal, $tb:literal), $epi:literal, $rate:literal, $($takes:tt)*) => {
         Row {
             instance: concat!("hopper ", stringify!($bm), " x ", stringify!($bn), " x ", stringify!($bk), " ta ", stringify!($ta), " tb ", stringify!($tb), " epilogue ", stringify!($epi)),
-            report: hopper::<$e, $o, $bm, $bn, $bk, $stages, 64, $group, $ta, $tb, $epi>::REPORT,
-            target: "sm_90a",
+            artifact: hopper::<$e, $o, $bm, $bn, $bk, $stages, 64, $group, $ta, $tb, $epi>::ARTIFACT,
             tile: [$bm, $bn],
             takes: Takes {
                 lies: Some([
@@ -286,8 +291,7 @@ macro_rules! few_row {
                 " x ",
                 stringify!($bk)
             ),
-            report: few::<$e, $e, $bm, $bn, $bk, $stages>::REPORT,
-            target: "sm_90a",
+            artifact: few::<$e, $e, $bm, $bn, $bk, $stages>::ARTIFACT,
             tile: [$bm, $bn],
             takes: Takes { rows: $bm, ..ALONG },
             rate: $rate,
@@ -319,8 +323,7 @@ macro_rules! halves {
                     hopper_row!($e, $e, (128, 128, 64, 6, 16), (0, 0), 1, 0.9, ALONG),
                     Row {
                         instance: "ampere 128 x 128 x 64",
-                        report: ampere::ampere::<$e, 128, 128, 64, 3, 0>::REPORT,
-                        target: "sm_80",
+                        artifact: ampere::ampere::<$e, 128, 128, 64, 3, 0>::ARTIFACT,
                         tile: [128, 128],
                         takes: Takes { compact: true, ..ALONG },
                         rate: 0.45,
@@ -333,8 +336,7 @@ macro_rules! halves {
                     },
                     Row {
                         instance: "ampere 64 x 64 x 64 epilogue 1",
-                        report: ampere::ampere::<$e, 64, 64, 64, 3, 1>::REPORT,
-                        target: "sm_80",
+                        artifact: ampere::ampere::<$e, 64, 64, 64, 3, 1>::ARTIFACT,
                         tile: [64, 64],
                         takes: Takes { compact: true, epilogue: true, ..ALONG },
                         rate: 0.25,
@@ -347,8 +349,7 @@ macro_rules! halves {
                     },
                     Row {
                         instance: "any 64 x 64 x 32",
-                        report: ampere::any::<$e>::REPORT,
-                        target: "sm_80",
+                        artifact: ampere::any::<$e>::ARTIFACT,
                         tile: [64, 64],
                         takes: ANY,
                         rate: 0.03,
@@ -391,8 +392,7 @@ macro_rules! single_row {
     ($thrice:literal, $precision:ident) => {
         Row {
             instance: concat!("single 64 x 64 x 32 by ", stringify!($precision)),
-            report: ampere::single::<$thrice>::REPORT,
-            target: "sm_80",
+            artifact: ampere::single::<$thrice>::ARTIFACT,
             tile: [64, 64],
             takes: Takes {
                 precision: Some(Precision::$precision),
@@ -423,8 +423,7 @@ impl Product<f32> for f32 {
         static ROWS: &[Row<f32, f32>] = &[
             Row {
                 instance: "tf32 128 x 256 x 32",
-                report: tf32::<128, 256, 32, 4, 12>::REPORT,
-                target: "sm_90a",
+                artifact: tf32::<128, 256, 32, 4, 12>::ARTIFACT,
                 tile: [128, 256],
                 takes: Takes {
                     precision: Some(Precision::Tf32),
@@ -445,8 +444,7 @@ impl Product<i32> for i8 {
     fn rows() -> &'static [Row<i8, i32>] {
         static ROWS: &[Row<i8, i32>] = &[Row {
             instance: "bytes 64 x 64 x 64",
-            report: ampere::bytes::REPORT,
-            target: "sm_80",
+            artifact: ampere::bytes::ARTIFACT,
             tile: [64, 64],
             takes: Takes {
                 epilogue: false,

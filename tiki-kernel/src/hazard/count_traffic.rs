@@ -144,7 +144,7 @@ fn shared(
             .iter()
             .map(|thread| {
                 let thread = (*thread)?;
-                if writes && !super::track_shared::first_holder(&t.dist, thread as u32) {
+                if writes && !super::first_holder(&t.dist, thread as u32) {
                     return None;
                 }
                 let linear = view.linear(&t.dist.coordinate(thread, v, rank));
@@ -200,7 +200,7 @@ fn global(
         let mut sectors = BTreeSet::new();
         let mut cells = BTreeSet::new();
         for thread in lanes.iter().flatten() {
-            if writes && !super::track_shared::first_holder(&t.dist, *thread as u32) {
+            if writes && !super::first_holder(&t.dist, *thread as u32) {
                 continue;
             }
             let mut at = t.dist.coordinate(*thread, v, rank);

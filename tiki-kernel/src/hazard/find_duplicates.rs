@@ -6,7 +6,7 @@
 
 use super::Unproven;
 use super::evaluate::{Evaluator, Symbol};
-use super::track_shared::first_holder;
+use super::first_holder;
 use crate::ast::Span;
 use crate::diag::{Diag, Sink, codes};
 use crate::ir::{Block, GlobalView, Kernel, MemoryOrder, StmtKind, Uniform, Value};

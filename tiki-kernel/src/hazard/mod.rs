@@ -28,7 +28,7 @@ pub mod track_shared;
 
 use crate::ast::Span;
 use crate::diag::{Diag, Sink, codes};
-use crate::ir::{Deny, Kernel};
+use crate::ir::{Deny, Dist, Kernel};
 use crate::report::Report;
 
 /// Facts neither proven nor refuted.
@@ -67,4 +67,17 @@ pub fn run(kernel: &Kernel, sink: &mut Sink, report: &mut Report) {
             );
         }
     }
+}
+
+/// Whether a thread is the first of those that hold the same elements: only these store.
+#[must_use]
+pub(crate) fn first_holder(dist: &Dist, thread: u32) -> bool {
+    let mut stride = 1;
+    for m in &dist.threads {
+        if m.axis.is_none() && !(thread / stride).is_multiple_of(m.extent) {
+            return false;
+        }
+        stride *= m.extent;
+    }
+    true
 }

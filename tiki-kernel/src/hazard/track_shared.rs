@@ -13,8 +13,8 @@
 //! Run-time offsets that both accesses share cancel; where they differ, or a condition cannot be
 //! followed, the answer is unproven.
 
-use super::Unproven;
 use super::evaluate::{Evaluator, Symbol};
+use super::{Unproven, first_holder};
 use crate::ast::Span;
 use crate::diag::{Diag, Sink, codes};
 use crate::ir::asynchronous::{Async, Operand, TensorCopyKind};
@@ -292,10 +292,7 @@ impl<'a> Walk<'a, '_> {
                     } else {
                         let name = self.kernel.shared[view.alloc].name.clone();
                         self.define(&read, &name);
-                        if self.followed.contains(&view.alloc) {
-                            continue;
-                        }
-                        self.unproven.add(span, format!("whether the stage of `{name}` that this product reads is held until it is done"));
+                        self.open(view.alloc, span, format!("whether the stage of `{name}` that this product reads is held until it is done"));
                     }
                 }
             }
@@ -308,10 +305,8 @@ impl<'a> Walk<'a, '_> {
                 let access = self.everything(&t.shared, kind, span, here);
                 let name = self.kernel.shared[t.shared.alloc].name.clone();
                 self.define(&access, &name);
-                if self.followed.contains(&t.shared.alloc) {
-                    return;
-                }
-                self.unproven.add(
+                self.open(
+                    t.shared.alloc,
                     span,
                     format!(
                         "whether others use the stage of `{name}` while this copy is under way"
@@ -322,16 +317,21 @@ impl<'a> Walk<'a, '_> {
         }
     }
 
+    /// What is not decided here, nor elsewhere.
+    fn open(&mut self, alloc: usize, span: Span, text: String) {
+        if !self.followed.contains(&alloc) {
+            self.unproven.add(span, text);
+        }
+    }
+
     /// An access to all of a view: by the first and the last thread that are here, which stand for all.
     fn everything(&mut self, view: &SharedView, kind: Kind, span: Span, here: &Active) -> Access {
         let shape = view.shape();
         let count: u32 = shape.iter().product();
         let on = |t: &u32| here.threads.get(*t as usize) == Some(&true);
-        let last = self.kernel.threads - 1;
-        let ends = [
-            (0..last).find(on).unwrap_or(0),
-            (0..=last).rev().find(on).unwrap_or(last),
-        ];
+        let mut all = (0..self.kernel.threads).filter(on);
+        let first = all.next().unwrap_or(0);
+        let ends = [first, all.next_back().unwrap_or(first)];
         let mut cells = Vec::with_capacity(2 * count as usize);
         for i in 0..count {
             let mut rest = i;
@@ -591,17 +591,4 @@ fn conflict(old: &Access, new: &Access) -> Found {
         }
     }
     Found::None
-}
-
-/// Whether a thread is the first of those that hold the same elements: only these store.
-#[must_use]
-pub fn first_holder(dist: &Dist, thread: u32) -> bool {
-    let mut stride = 1;
-    for m in &dist.threads {
-        if m.axis.is_none() && !(thread / stride).is_multiple_of(m.extent) {
-            return false;
-        }
-        stride *= m.extent;
-    }
-    true
 }
