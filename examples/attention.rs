@@ -7,7 +7,8 @@
 //! `scale_log2` is the scale times log2(e), and `lse` times ln 2 is the natural log-sum-exp.
 //!
 //! `cargo run --release --example attention -- [FILE]` reads `q`, `k` and `v` of a safetensors file and
-//! compares with its `attention_expected` and `lse_expected`.
+//! compares with its `attention_expected` and `lse_expected`. With `--features attention`, on
+//! Hopper or the virtual machine, `tiki::attention` does the same and its gradients are compared with f64.
 
 use std::process::ExitCode;
 use tiki::prelude::*;
@@ -134,7 +135,90 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
         comparison.max_abs
     );
     println!("{}", attention::<f16, 64, 64, 64>::REPORT);
-    Ok(comparison.special_mismatches == 0 && comparison.max_abs <= bound && lse_off <= 1e-5)
+    let own = comparison.special_mismatches == 0 && comparison.max_abs <= bound && lse_off <= 1e-5;
+    #[cfg(feature = "attention")]
+    if device.capability() == (9, 0) {
+        let expected = (&expected[..], &lse_expected[..], bound);
+        return Ok(own & library(&stream, [&q, &k, &v], expected)?);
+    }
+    Ok(own)
+}
+
+/// The same by `tiki::attention`, and its gradients.
+#[cfg(feature = "attention")]
+fn library(
+    stream: &tiki::Stream,
+    [q, k, v]: [&tiki::Tensor<f16, 4>; 3],
+    (expected, lse_expected, bound): (&[f64], &[f64], f64),
+) -> Result<bool, Box<dyn std::error::Error>> {
+    let options = tiki::attention::Options::causal();
+    let attended = tiki::attention(q, k, v, &options)?;
+    let comparison = tiki::report::compare(&attended.out.to_vec()?, expected)?;
+    let forward_off = comparison.max_abs / bound;
+    let lse_off = attended
+        .lse
+        .to_vec()?
+        .iter()
+        .zip(lse_expected)
+        .map(|(g, e)| (f64::from(*g) * std::f64::consts::LN_2 - e).abs())
+        .fold(0.0, f64::max);
+    // Any gradient of the output will do: the output's own, half of the sum of its squares.
+    let gradients =
+        tiki::attention::backward(stream, q, k, v, &attended, &attended.out, None, &options)?;
+    let exact = gradients_of([q, k, v, &attended.out])?;
+    let got = [&gradients.q, &gradients.k, &gradients.v];
+    let mut worst = 0.0_f64;
+    for ((name, got), exact) in ["dq", "dk", "dv"].iter().zip(got).zip(&exact) {
+        let norm = exact.iter().map(|e| e * e).sum::<f64>().sqrt();
+        let apart = got
+            .to_vec()?
+            .iter()
+            .zip(exact)
+            .map(|(g, e)| (g.to_f64() - e).powi(2))
+            .sum::<f64>()
+            .sqrt();
+        println!("{name}: {:.2e} of its norm off (bound 1e-3)", apart / norm);
+        worst = worst.max(apart / norm / 1e-3);
+    }
+    println!("tiki::attention: out {forward_off:.3} of the bound, log-sum-exp {lse_off:.2e} off");
+    let whole = comparison.special_mismatches == 0 && forward_off <= 1.0 && lse_off <= 1e-5;
+    Ok(whole && worst <= 1.0)
+}
+
+/// Gradients of causal attention in f64, by its definition.
+#[cfg(feature = "attention")]
+fn gradients_of(
+    [q, k, v, g]: [&tiki::Tensor<f16, 4>; 4],
+) -> Result<[Vec<f64>; 3], Box<dyn std::error::Error>> {
+    let ([_, heads, n, d], shared) = (q.shape(), k.shape()[1]);
+    let wide = |t: &tiki::Tensor<f16, 4>| -> Result<Vec<f64>, tiki::LaunchError> {
+        Ok(t.to_vec()?.iter().map(|x| x.to_f64()).collect())
+    };
+    let (q, k, v, g) = (wide(q)?, wide(k)?, wide(v)?, wide(g)?);
+    let (mut dq, mut dk, mut dv) = (vec![0.0; q.len()], vec![0.0; k.len()], vec![0.0; v.len()]);
+    let scale = 1.0 / (d as f64).sqrt();
+    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
+    for row in 0..heads * n {
+        let (at, base) = (row * d, row / n / (heads / shared) * n * d);
+        let keys = 0..=row % n;
+        let key = |c: usize| base + c * d..base + (c + 1) * d;
+        let (own, up) = (&q[at..at + d], &g[at..at + d]);
+        let scores: Vec<f64> = keys.clone().map(|c| dot(own, &k[key(c)]) * scale).collect();
+        let top = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let total: f64 = scores.iter().map(|s| (s - top).exp()).sum();
+        let prob: Vec<f64> = scores.iter().map(|s| (s - top).exp() / total).collect();
+        let d_prob: Vec<f64> = keys.clone().map(|c| dot(up, &v[key(c)])).collect();
+        let delta = dot(&prob, &d_prob);
+        for c in keys {
+            let ds = prob[c] * (d_prob[c] - delta) * scale;
+            for (i, j) in key(c).enumerate() {
+                dq[at + i] += ds * k[j];
+                dk[j] += ds * own[i];
+                dv[j] += prob[c] * up[i];
+            }
+        }
+    }
+    Ok([dq, dk, dv])
 }
 
 fn main() -> ExitCode {

@@ -24,13 +24,18 @@
 
 extern crate self as tiki;
 
-pub mod guide;
+#[cfg(feature = "attention")]
+pub mod attention;
 pub mod gemm;
+pub mod guide;
 pub mod host;
+pub mod operator;
 pub mod prelude;
 #[doc(hidden)]
 pub mod testing;
 
+#[cfg(feature = "attention")]
+pub use attention::attention;
 pub use tiki_kernel as compiler;
 pub use tiki_launch::*;
 pub use tiki_layout as algebra;

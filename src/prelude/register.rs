@@ -362,6 +362,12 @@ impl<E: Element> Register<E> {
         let _ = (factor, exclusive, reverse);
         device_only()
     }
+    /// Zeros of its shape and layout. Of an accumulator: in its own registers, and the first product into
+    /// them ignores what is there.
+    #[must_use]
+    pub fn zeroed(self) -> Register<E> {
+        device_only()
+    }
     /// The thread's own values, by place: `raw()[i]`, `raw().len()`.
     #[must_use]
     pub fn raw(&self) -> Raw<E> {

@@ -62,6 +62,13 @@ impl<E: Element> Shared<E> {
         let _ = (shape, at);
         device_only()
     }
+    /// The same storage under another layout, which reaches no further: what one writes as a product leaves
+    /// it, the other copies as it lies.
+    #[must_use]
+    pub fn arranged(self, layout: Layout) -> Shared<E> {
+        let _ = layout;
+        device_only()
+    }
     /// Into registers, distributed by the map.
     #[must_use]
     pub fn load(&self, map: ThreadMap) -> Register<E> {

@@ -194,6 +194,7 @@ ops! {
     Stages stage = Rule::Pure(|c, call| c.stage(call)), "fn(&self, index: usize) -> Shared<E>", "One of them; the index may be a run-time value.";
     Shared t = Rule::Pure(|c, call| c.shared_t(call)), "fn(self) -> Shared<E>", "Transposed (two axes).";
     Shared tile = Rule::Pure(|c, call| c.shared_tile(call)), "fn<const K: usize>(&self, shape: [usize; K], at: [usize; K]) -> Shared<E>", "A tile.";
+    Shared arranged = Rule::Pure(|c, call| c.shared_arranged(call)), "fn(self, layout: Layout) -> Shared<E>", "The same storage under another layout, which reaches no further: what one writes as a product leaves it, the other copies as it lies.";
     Shared load = Rule::Do(|c, call| c.shared_load(call)), "fn(&self, map: ThreadMap) -> Register<E>", "Into registers, distributed by the map.";
     Shared load_like = Rule::Do(|c, call| c.shared_load_like(call)), "fn<T>(&self, like: &Register<T>) -> Register<E>", "Into registers, distributed like another tensor of this shape.";
     Shared store = Rule::Do(|c, call| c.shared_store(call)), "fn(&self, value: &Register<E>)", "From registers.";
@@ -261,6 +262,7 @@ ops! {
     Register scan_min_propagate_nan = Rule::Scan(ScanOp::Min { nan: true }, None), "fn(&self, exclusive: bool, reverse: bool) -> Register<E>", "Least of a vector up to each element; NaN from the first NaN on.";
     Register scan_affine = Rule::Scan(ScanOp::Affine, None), "fn(&self, factor: &Register<E>, exclusive: bool, reverse: bool) -> Register<E>", "The recurrence `h = factor * h + self` along a vector, from `h = 0`: every h, or (`exclusive`) the one before it. Composed of steps of one rounding, in an order fixed by the layout; products of factors must stay finite.";
     Register tile = Rule::Pure(|c, call| c.register_tile(call)), "fn<const K: usize>(&self, shape: [usize; K], at: [usize; K]) -> Register<E>", "A tile whose elements every thread holds at the same build-time places.";
+    Register zeroed = Rule::Do(|c, call| c.register_zeroed(call)), "fn(self) -> Register<E>", "Zeros of its shape and layout. Of an accumulator: in its own registers, and the first product into them ignores what is there.";
     Register raw = Rule::Pure(|c, call| c.register_raw(call)), "fn(&self) -> Raw<E>", "The thread's own values, by place: `raw()[i]`, `raw().len()`.";
     Array len = Rule::Pure(|c, call| c.array_len(call)), "fn(&self) -> usize", "Elements of a build-time array.";
     Range step_by = Rule::Pure(|c, call| c.step_by(call)), "fn(self, step: usize) -> Range", "Every so many-th number.";

@@ -70,41 +70,53 @@ pub fn bound(function: &Function, holds: &[String]) -> Bound {
 /// Bounds the registers of what runs with each register count: `None` is the count of the launch.
 #[must_use]
 pub fn bounds(function: &Function, holds: &[String]) -> BTreeMap<Option<u32>, Bound> {
-    let (free, uniform) = free(function);
+    let (free, mut uniform) = free(function);
     let (looped, kind) = (in_loops(function), products(function));
     let core = core(function);
+    let warpgroups = !core.is_empty();
+    if warpgroups {
+        uniform.extend(carried(function, &uniform));
+    }
     let live = liveness::run(function);
     let roles = super::roles::run(function);
     let packed = repeated(function)
         .saturating_sub(PREDICATES)
         .div_ceil(PACKED);
     let mut peaks: BTreeMap<Option<u32>, Peak> = BTreeMap::new();
+    let marks = |set: &BTreeSet<Reg>| {
+        let mut of = vec![false; function.regs.len()];
+        set.iter().for_each(|r| of[r.0 as usize] = true);
+        of
+    };
+    let (free, uniform, core) = (marks(&free), marks(&uniform), marks(&core));
     for (i, inst) in function.insts() {
         let (_, writes) = liveness::reads_and_writes(inst);
-        let mut out: BTreeSet<Reg> = live.after(i).collect();
-        out.extend(writes);
-        for set in [
-            live.before(i).collect::<Vec<_>>(),
-            out.into_iter().collect(),
-        ] {
-            let again = |r: &Reg| {
-                free.contains(r) || (kind == Products::Alone && looped[i] && uniform.contains(r))
-            };
-            let set: Vec<Reg> = set.into_iter().filter(|r| !again(r)).collect();
-            let words = |in_core: bool| -> u32 {
-                (set.iter().filter(|r| core.contains(r) == in_core))
-                    .map(|r| liveness::words(function.ty(*r)))
-                    .sum()
-            };
-            let need = Need {
-                core: words(true),
-                other: words(false),
-            };
+        let apart = warpgroups || (kind == Products::Alone && looped[i]);
+        let counts = |r: &Reg| {
+            let r = r.0 as usize;
+            !(free[r] || (apart && uniform[r]))
+        };
+        let after: Vec<Reg> = live.after(i).collect();
+        let only = writes.iter().filter(|w| !after.contains(w));
+        let mut out = after.clone();
+        out.extend(only);
+        out.sort_unstable();
+        out.dedup();
+        for set in [live.before(i).collect::<Vec<_>>(), out] {
+            let mut need = Need::default();
+            for r in set.iter().filter(|r| counts(r)) {
+                let words = liveness::words(function.ty(*r));
+                if core[r.0 as usize] {
+                    need.core += words;
+                } else {
+                    need.other += words;
+                }
+            }
             for role in &roles[i] {
                 let peak = peaks.entry(*role).or_default();
                 if need.registers() > peak.need.registers() || peak.live.is_empty() {
                     peak.need = need;
-                    peak.live.clone_from(&set);
+                    peak.live = set.iter().copied().filter(|r| counts(r)).collect();
                 }
             }
         }
@@ -297,6 +309,46 @@ fn free(function: &Function) -> (BTreeSet<Reg>, BTreeSet<Reg>) {
         }
     }
     (cheap, uniform)
+}
+
+/// Integers that loops carry and that are computed of uniform values alone: stages, phases, counters. Around the
+/// products of warpgroups the assembler holds them in uniform registers too.
+fn carried(function: &Function, uniform: &BTreeSet<Reg>) -> BTreeSet<Reg> {
+    let mut sources: BTreeMap<Reg, Option<BTreeSet<Reg>>> = BTreeMap::new();
+    for (_, inst) in function.insts() {
+        let (reads, written) = liveness::reads_and_writes(inst);
+        let leaf = inst.operands.iter().any(|o| match o {
+            Operand::Special(s) => !s.row().uniform,
+            _ => false,
+        });
+        let pure = inst.op.row.effects.is_pure() && inst.guard.is_none() && !leaf;
+        for r in written {
+            let known = sources.entry(r).or_insert_with(|| Some(BTreeSet::new()));
+            match known {
+                Some(all) if pure => all.extend(&reads),
+                _ => *known = None,
+            }
+        }
+    }
+    let integer = |r: &Reg| {
+        let t = function.ty(*r);
+        t == crate::isa::Ty::Pred || (t.bits() >= 32 && !t.is_float())
+    };
+    let mut out: BTreeSet<Reg> = sources
+        .iter()
+        .filter(|(r, s)| integer(r) && s.is_some())
+        .map(|(r, _)| *r)
+        .collect();
+    loop {
+        let known = |r: &Reg| out.contains(r) || uniform.contains(r);
+        let kept: BTreeSet<Reg> = (out.iter().copied())
+            .filter(|r| sources[r].iter().flatten().all(|s| integer(s) && known(s)))
+            .collect();
+        if kept.len() == out.len() {
+            return out;
+        }
+        out = kept;
+    }
 }
 
 /// Holds the bound against the budgets.

@@ -421,6 +421,7 @@ impl<'a> Check<'a> {
             return Val::Poison;
         };
         let acc = self.var(Type::Tensor(ty.clone()), "dot", call.span);
+        self.unheld.push(acc);
         let zero = self.constant(zero_of(gemm.acc), Num::D(gemm.acc), call.span);
         let splat = self.emit_typed(
             Op::Splat(zero.value),

@@ -403,6 +403,25 @@ impl<'a> Check<'a> {
                 self.push(StmtKind::Set(var, value), span);
                 Val::Cell(var, Cell::Scalar(num))
             }
+            Val::Register(Reg {
+                home: Home::Var(var),
+                dtype,
+                shape,
+                dist,
+                bounds,
+                ..
+            }) if self.unheld.contains(&var) => {
+                self.unheld.retain(|v| *v != var);
+                Val::Cell(
+                    var,
+                    Cell::Tensor {
+                        dtype,
+                        shape,
+                        dist,
+                        bounds,
+                    },
+                )
+            }
             Val::Register(r) => {
                 let ty = TensorType {
                     dtype: r.dtype,

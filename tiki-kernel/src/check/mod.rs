@@ -35,6 +35,7 @@ mod options;
 mod pattern;
 mod pending;
 mod pipeline;
+mod rearrange;
 mod reduce;
 mod register;
 mod role;
@@ -138,6 +139,8 @@ pub(crate) struct Check<'a> {
     barriers: u32,
     /// Groups of warpgroup products started, and proven done.
     issued: u64,
+    /// Accumulators that no variable of the author holds yet: one that comes to hold it takes its registers.
+    unheld: Vec<Var>,
     retired: u64,
     pipes: Vec<pipeline::Pipe>,
     /// Tells blocks being collected apart.
@@ -224,6 +227,7 @@ impl<'a> Check<'a> {
             roles: Vec::new(),
             barriers: 0,
             issued: 0,
+            unheld: Vec::new(),
             retired: 0,
             pipes: Vec::new(),
             block_serial: 0,

@@ -14,6 +14,8 @@ use crate::target::Feature;
 
 /// A cp.async moves 4, 8 or 16 bytes.
 const LEAST_ASYNC: u32 = 4;
+/// Where a box begins in shared memory, in bytes.
+const LEAST_BOX: u32 = 128;
 
 impl<'a> Check<'a> {
     pub(crate) fn load_new(&mut self, call: &Call<'a>) -> Val<'a> {
@@ -298,6 +300,8 @@ impl<'a> Check<'a> {
         {
             *align = (*align).max(16);
         }
+        let own = &mut self.kernel.shared[shared.alloc].align;
+        *own = (*own).max(LEAST_BOX);
         true
     }
 

@@ -4,9 +4,9 @@
 
 use super::Check;
 use super::call::Call;
-use super::value::{Home, PendingVal, Val};
+use super::value::{Home, Num, PendingVal, Reg, Val};
 use crate::diag::codes;
-use crate::ir::{Async, MmaKind, StmtKind, Type};
+use crate::ir::{Async, Const, MmaKind, Op, StmtKind, TensorType, Type, Uniform};
 use crate::target::Feature;
 
 impl<'a> Check<'a> {
@@ -56,10 +56,16 @@ impl<'a> Check<'a> {
             return self.refuse(diag);
         }
         let (acc, zero) = match r.home {
-            Home::Zeros => (self.var(Type::Tensor(ty), "accumulator", call.span), true),
+            Home::Zeros => {
+                let var = self.var(Type::Tensor(ty), "accumulator", call.span);
+                self.unheld.push(var);
+                (var, true)
+            }
             Home::Var(var) => (var, false),
+            Home::Again(var) => (var, true),
             Home::None => {
                 let var = self.var(Type::Tensor(ty), "accumulator", call.span);
+                self.unheld.push(var);
                 self.push(StmtKind::Set(var, r.value), call.span);
                 (var, false)
             }
@@ -134,6 +140,30 @@ impl<'a> Check<'a> {
             return Val::Poison;
         };
         self.accumulated(p.acc, ty, call.span)
+    }
+
+    /// `acc.zeroed()`: its registers, to begin again.
+    pub(crate) fn register_zeroed(&mut self, call: &Call<'a>) -> Val<'a> {
+        let Val::Register(r) = call.recv.clone() else {
+            return Val::Poison;
+        };
+        let home = match r.home {
+            Home::Var(var) | Home::Again(var) => Home::Again(var),
+            home => home,
+        };
+        let zero = if r.dtype.is_float() {
+            Const::Float(0.0)
+        } else {
+            Const::Int(0)
+        };
+        let zero = self.constant(zero, Num::D(r.dtype), call.span);
+        let ty = Type::Tensor(TensorType {
+            dtype: r.dtype,
+            shape: r.shape.clone(),
+            dist: r.dist.clone(),
+        });
+        let value = self.emit_typed(Op::Splat(zero.value), ty, Uniform::Thread, call.span);
+        Val::Register(Reg { value, home, ..r })
     }
 
     pub(crate) fn warpgroup_wait(&mut self, call: &Call<'a>) -> Val<'a> {

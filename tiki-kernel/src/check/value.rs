@@ -57,6 +57,8 @@ pub(crate) enum Home {
     Zeros,
     /// The contents of a variable.
     Var(Var),
+    /// Zeros in a variable's registers: the first product ignores what is there.
+    Again(Var),
 }
 
 /// A matrix product's types and warps.

@@ -206,6 +206,25 @@ impl<'a> Lower<'a> {
         *body = self.prologue;
         body.extend(rest);
         self.module.functions.push(function);
+        // What a launcher that is not ours must know of the maps.
+        for (i, hidden) in self.hidden.iter().enumerate() {
+            let Hidden::TensorMap {
+                param,
+                tile,
+                swizzle,
+            } = hidden
+            else {
+                continue;
+            };
+            let p = &self.kernel.params[*param as usize];
+            let ParamKind::Tensor { rank, .. } = p.kind else {
+                continue;
+            };
+            let tile = &tile[..rank as usize];
+            let name = ascii_name(&p.name);
+            let line = format!("{name}_map{i}: box {tile:?}, swizzle {swizzle}");
+            self.module.comments.push(ascii(&line));
+        }
         Lowered {
             module: self.module,
             holds: self.holds,

@@ -1,6 +1,6 @@
 //! Common values: a pure instruction on the same operands as one in a dominating block gives the same.
 //!
-//! Cheap ones (comparisons, shifts, conversions, unpacking) are shared only within 48
+//! Cheap ones (comparisons, shifts, constants added, conversions, unpacking) are shared only within 48
 //! statements: farther apart, holding the result costs a register and saves one instruction.
 
 use super::flow::{Blocks, Defs, blocks};
@@ -108,7 +108,9 @@ fn cheap(i: &Inst) -> bool {
         .pats
         .first()
         .is_some_and(|p| i.op.resolve(p.ty) == Some(Ty::Pred));
+    let offset = *row == int::ADD && i.operands.iter().any(|o| matches!(o, Operand::Imm(_)));
     predicate
+        || offset
         || [
             &int::SHL,
             &int::AND,

@@ -1,12 +1,15 @@
 //! Order for pressure: a pure value that is computed long before its first use moves down to it, if
 //! that does not keep its operands alive for longer than it lets the result die.
 //!
-//! Loads stay where they are: they are early on purpose.
+//! Loads of global memory stay where they are: they are early on purpose. A load of shared memory moves past
+//! pure values only: nothing writes, waits or meets between.
 
 use super::flow::{Defs, blocks};
-use crate::isa::Ty;
+use crate::isa::effects::Where;
+use crate::isa::rows::memory;
+use crate::isa::{Space, Ty};
 use crate::ptx::liveness::{reads_and_writes, words};
-use crate::ptx::{Function, Reg, Stmt};
+use crate::ptx::{Function, Inst, Reg, Stmt};
 
 /// Sinks; whether anything changed.
 pub fn run(f: &mut Function) -> bool {
@@ -33,6 +36,8 @@ pub fn run(f: &mut Function) -> bool {
 struct Fact {
     reads: Vec<Reg>,
     writes: Vec<Reg>,
+    /// It reads memory at most.
+    still: bool,
 }
 
 impl Fact {
@@ -41,16 +46,26 @@ impl Fact {
             Stmt::Inst(i) => reads_and_writes(i),
             _ => Default::default(),
         };
-        Fact { reads, writes }
+        let still = match s {
+            Stmt::Inst(i) => i.op.row.effects.reads(Where::Nothing).is_pure(),
+            Stmt::Label(_) => false,
+            _ => true,
+        };
+        Fact {
+            reads,
+            writes,
+            still,
+        }
     }
 }
 
 /// Before which place of its block a statement is better.
 fn goal(facts: &[Fact], tys: &[Ty], defs: &Defs, s: &Stmt, at: usize) -> Option<usize> {
     let Stmt::Inst(i) = s else { return None };
-    let Fact { reads, writes } = &facts[at];
+    let Fact { reads, writes, .. } = &facts[at];
+    let load = loads_shared(i);
     let value = i.guard.is_none()
-        && i.op.row.effects.is_pure()
+        && (i.op.row.effects.is_pure() || load)
         && !writes.is_empty()
         && writes
             .iter()
@@ -60,7 +75,7 @@ fn goal(facts: &[Fact], tys: &[Ty], defs: &Defs, s: &Stmt, at: usize) -> Option<
         return None;
     }
     let to = (at + 1..facts.len()).find(|j| facts[*j].reads.iter().any(|r| writes.contains(r)))?;
-    if to <= at + 1 {
+    if to <= at + 1 || (load && !facts[at..to].iter().all(|f| f.still)) {
         return None;
     }
     // Operands that nothing from the use on reads would have to live on until then.
@@ -71,4 +86,11 @@ fn goal(facts: &[Fact], tys: &[Ty], defs: &Defs, s: &Stmt, at: usize) -> Option<
     let saved: u32 = writes.iter().map(|r| words(tys[r.0 as usize])).sum();
     let predicate = writes.iter().any(|r| tys[r.0 as usize] == Ty::Pred);
     (kept < saved || (predicate && kept == 0)).then_some(to)
+}
+
+/// An ordinary load of shared memory.
+fn loads_shared(i: &Inst) -> bool {
+    *i.op.row == memory::LD
+        && matches!(i.op.space(), Space::Shared | Space::SharedCta)
+        && !i.op.has("order")
 }

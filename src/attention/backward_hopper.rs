@@ -1,0 +1,270 @@
+//! Gradients of attention on Hopper.
+//!
+//! A block holds 128 keys and their values, and walks over the queries that see them, of every query head of
+//! its key head. One warpgroup fills rings of queries and output gradients, with their rows' statistics, through
+//! the tensor memory accelerator; two multiply, 64 keys each. Scores and gradients of probabilities are computed
+//! transposed, so that both leave a product as the left operand of the next; what dQ needs of both warpgroups
+//! meets in shared memory.
+//!
+//! ```text
+//! S' = K Q'   dP' = V dO'      P' = exp2(S' - lse)   dS' = P' * (dP' - delta)
+//! dV += P' dO  dK += dS' Q     dQ += dS K            dQ: to memory by the accelerator, which adds
+//! ```
+//!
+//! dK and dV stay in registers and are the same bits on every run. What the accelerator adds to dQ arrives in any
+//! order, unless `ORDERED`: then a block of keys waits for its turn at each tile of queries, and dQ is the same bits
+//! on every run, too. Rows and the scale are those of [`super::forward_hopper`].
+
+use tiki::prelude::*;
+
+/// Backward.
+#[tiki::kernel(target = "sm_90a", warpgroups = 3, shared = "227 KiB",
+    grid = [k.dim(1) * k.dim(0) * k.dim(2).div_ceil(128)], build(
+    (E = f16, D = 64, BM = 128, ORDERED = 0),
+    (E = bf16, D = 64, BM = 128, ORDERED = 0),
+    (E = f16, D = 128, BM = 64, ORDERED = 0),
+    (E = bf16, D = 128, BM = 64, ORDERED = 0),
+    (E = f16, D = 64, BM = 128, ORDERED = 1),
+    (E = bf16, D = 64, BM = 128, ORDERED = 1),
+    (E = f16, D = 128, BM = 64, ORDERED = 1),
+    (E = bf16, D = 128, BM = 64, ORDERED = 1),
+))]
+pub fn attention_backward_hopper<E: Half, const D: usize, const BM: usize, const ORDERED: usize>(
+    q: &Global<E, 4>,
+    k: &Global<E, 4>,
+    v: &Global<E, 4>,
+    d_out: &Global<E, 4>,
+    top: &Global<f32, 3>,
+    delta: &Global<f32, 3>,
+    sums: &mut Global<f32, 4>,
+    turns: &mut Global<u32, 3>,
+    dk: &mut Global<E, 4>,
+    dv: &mut Global<E, 4>,
+    scale: f32,
+    scale_log2: f32,
+    before: u32,
+    after: u32,
+) {
+    require!(
+        q.dim(3) == D && k.dim(3) == D && v.shape() == k.shape() && d_out.shape() == q.shape()
+    );
+    require!(dk.shape() == k.shape() && dv.shape() == k.shape() && delta.shape() == top.shape());
+    require!(top.dim(0) == q.dim(0) && top.dim(1) == q.dim(1) && top.dim(2) >= q.dim(2));
+    require!(sums.dim(0) == q.dim(0) && sums.dim(1) == q.dim(1) && sums.dim(3) == 128);
+    require!(k.dim(0) == q.dim(0) && k.dim(1) >= 1 && q.dim(1) % k.dim(1) == 0 && q.dim(2) >= 1);
+    const BN: usize = 128;
+    // Bytes of queries, gradients and sums that are in use at once.
+    const CACHED: usize = 24 << 20;
+    let k_s = Shared::<E>::stages(1, Layout::k_major::<E>([BN, D]));
+    let v_s = Shared::<E>::stages(1, Layout::k_major::<E>([BN, D]));
+    let q_s = Shared::<E>::stages(3, Layout::k_major::<E>([BM, D]));
+    let g_s = Shared::<E>::stages(2, Layout::k_major::<E>([BM, D]));
+    let ds_s = Shared::<E>::stages(2, Layout::k_major::<E>([BM, BN]));
+    // Sums of dQ as a product leaves them: thread after thread, four values each.
+    let dq_s = Shared::<f32>::stages(
+        2,
+        layout!(((8, 2, 4), (2, 4, 8)):((16, 2, 128), (1, 4, 512))),
+    );
+    let top_s = Shared::<f32>::stages(3, Layout::row_major([BM]));
+    let delta_s = Shared::<f32>::stages(2, Layout::row_major([BM]));
+    let kv_pipe = Pipeline::tma(1, 2);
+    let q_pipe = Pipeline::tma(3, 2);
+    let g_pipe = Pipeline::tma(2, 2);
+    let (queries, keys) = (q.dim(2), k.dim(2));
+    let group = (q.dim(1) / k.dim(1)) as u32;
+    // Heads whose queries and gradients fill a part of the second-level cache together; of these the first keys,
+    // which more queries see, first.
+    let (strips, blocks) = (k.dim(1) * k.dim(0), keys.div_ceil(BN));
+    let width = (CACHED / (queries * group as usize * D * 8))
+        .max(1)
+        .min(strips);
+    let (head, at) = (
+        block_idx().x / (width * blocks) * width,
+        block_idx().x % (width * blocks),
+    );
+    let here = width.min(strips - head);
+    let (strip, n) = (head + at % here, at / here);
+    let (kv_head, batch) = (strip % k.dim(1), strip / k.dim(1));
+    // Key `row + shift` is on the diagonal of query `row`: the last query sees the last key.
+    let shift = keys as i32 - queries as i32;
+    let left = shift - before as i32;
+    let right = shift + after as i32;
+    // The blocks of queries that see the block's keys, for each head of the group.
+    let first_key = (n * BN) as i32;
+    let from = min(max(first_key - right, 0), queries as i32) as u32 / BM as u32;
+    let to = (min(max(first_key + BN as i32 - left, 0), queries as i32) as u32).div_ceil(BM as u32);
+    let each = max(to, from) - from;
+    let steps = each * group;
+    // Blocks begin at their own diagonal, so that they do not all add to the same rows of dQ.
+    let ahead = if each > 0 {
+        (n * BN / BM) as u32 % each
+    } else {
+        0
+    };
+    let ahead = if from > 0 || ORDERED == 1 { 0 } else { ahead };
+    let step = |i: u32| {
+        let head = kv_head * group as usize + (i / each) as usize;
+        (head, (from + (i % each + ahead) % each) as usize)
+    };
+    if warpgroup_idx() == 0 {
+        set_registers(24);
+        if elect_one() {
+            let load = Load::tma();
+            let at = [n, 0];
+            let s = kv_pipe.acquire();
+            load.copy_into(
+                &k.at([batch, kv_head]).tile([BN, D], at),
+                k_s.stage(s),
+                &kv_pipe,
+                s,
+            );
+            load.copy_into(
+                &v.at([batch, kv_head]).tile([BN, D], at),
+                v_s.stage(s),
+                &kv_pipe,
+                s,
+            );
+            for i in 0..steps {
+                let (head, m) = step(i);
+                let s = q_pipe.acquire();
+                load.copy_into(
+                    &q.at([batch, head]).tile([BM, D], [m, 0]),
+                    q_s.stage(s),
+                    &q_pipe,
+                    s,
+                );
+                load.copy_into(
+                    &top.at([batch, head]).tile([BM], [m]),
+                    top_s.stage(s),
+                    &q_pipe,
+                    s,
+                );
+                let s = g_pipe.acquire();
+                load.copy_into(
+                    &d_out.at([batch, head]).tile([BM, D], [m, 0]),
+                    g_s.stage(s),
+                    &g_pipe,
+                    s,
+                );
+                load.copy_into(
+                    &delta.at([batch, head]).tile([BM], [m]),
+                    delta_s.stage(s),
+                    &g_pipe,
+                    s,
+                );
+            }
+        }
+    } else {
+        set_registers(240);
+        let part = warpgroup_idx() - 1;
+        let gemm = Gemm::<E>::warpgroup(Warp::new(4, 1));
+        let (store, own, both) = (Store::tma(), Barrier::named(128), Barrier::named(256));
+        let kv = kv_pipe.wait();
+        let (k_t, v_t) = (k_s.stage(kv), v_s.stage(kv));
+        let (k_own, v_own) = (k_t.tile([64, D], [part, 0]), v_t.tile([64, D], [part, 0]));
+        let key = first_key + (64 * part) as i32;
+        let mut d_key = gemm.zeros([64, D]);
+        let mut d_value = gemm.zeros([64, D]);
+        if steps > 0 {
+            // The scores of a step are issued before the last step's gradients are: the tensor cores have work
+            // while warps compute.
+            let mut s = q_pipe.wait();
+            let mut scores = gemm.issue(k_own, q_s.stage(s), gemm.zeros([64, BM]));
+            for i in 0..steps {
+                let (head, m) = step(i);
+                let row = (m * BM) as i32;
+                let t = g_pipe.wait();
+                let d_prob = gemm.issue(v_own, g_s.stage(t), gemm.zeros([64, BM]));
+                warpgroup_wait(1);
+                let mut score = scores.retire();
+                let sees = |c: usize, r: usize| {
+                    let (at, row) = (key + c as i32, row + r as i32);
+                    at < keys as i32 && at <= row + right && at >= row + left
+                };
+                let inner = key + 64 <= keys as i32
+                    && key + 63 <= row + right
+                    && key >= row + BM as i32 - 1 + left;
+                if !inner {
+                    score = score.mask(|[c, r]| sees(c, r), f32::NEG_INFINITY);
+                }
+                let peak = top_s.stage(s).load_like(&score.col_vector(0.0));
+                let prob = score.cols(&peak, |x, p| exp2_fast(fma(x, scale_log2, -p)));
+                warpgroup_wait(0);
+                let d_prob = d_prob.retire();
+                let mean = delta_s.stage(t).load_like(&d_prob.col_vector(0.0));
+                let ds = d_prob.cols(&mean, |x, d| x - d).zip(&prob, |x, p| x * p);
+                let ds = ds.cast::<E>();
+                let prob = prob.cast::<E>();
+                let ds_t = ds_s.stage((i % 2) as usize);
+                ds_t.tile([BM, 64], [0, part]).t().store(&ds);
+                fence_async();
+                let value = gemm.issue(prob, g_s.stage(t).t(), d_value);
+                let old = s;
+                if i + 1 < steps {
+                    s = q_pipe.wait();
+                }
+                scores = gemm.issue(k_own, q_s.stage(s), score.zeroed());
+                both.sync();
+                warpgroup_wait(1);
+                d_value = value.retire();
+                g_pipe.release(t);
+                let query = if BM == 128 {
+                    gemm.issue(
+                        ds_t.tile([64, BN], [part, 0]),
+                        k_t.t(),
+                        gemm.zeros([64, 64]),
+                    )
+                } else {
+                    gemm.issue(
+                        ds_t,
+                        k_t.tile([BN, 64], [0, part]).t(),
+                        gemm.zeros([64, 64]),
+                    )
+                };
+                let next = gemm.issue(ds, q_s.stage(old).t(), d_key);
+                warpgroup_wait(1);
+                if elect_one() {
+                    store.wait_read(0);
+                }
+                own.sync();
+                let staged = dq_s.stage(part);
+                staged.store(&query.retire());
+                fence_async();
+                own.sync();
+                if elect_one() {
+                    let to = sums
+                        .at_mut([batch, head])
+                        .tile_mut([32, 128], [2 * m + part, 0]);
+                    if ORDERED == 1 {
+                        // Blocks of keys add in their order; those before this one began before it.
+                        let seen = (row + left).max(0) as u32 / BN as u32;
+                        let at = [batch, head, 2 * m + part];
+                        while turns.get_with(at, Order::Acquire, Scope::Device) + seen < n as u32 {}
+                    }
+                    store.reduce_add(staged.arranged(Layout::row_major([32, 128])), to);
+                    store.commit();
+                    if ORDERED == 1 {
+                        store.wait(0);
+                        fence(Scope::Device);
+                        let at = [batch, head, 2 * m + part];
+                        turns.red_add(at, 1, Order::Release, Scope::Device);
+                    }
+                }
+                warpgroup_wait(0);
+                d_key = next.retire();
+                q_pipe.release(old);
+            }
+            warpgroup_wait(0);
+        }
+        let at = [2 * n + part, 0];
+        dv.at_mut([batch, kv_head])
+            .tile_mut([64, D], at)
+            .store(&d_value.cast::<E>());
+        dk.at_mut([batch, kv_head])
+            .tile_mut([64, D], at)
+            .store(&d_key.map(|x| x * scale).cast::<E>());
+        if elect_one() {
+            store.wait(0);
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Before and after the backward pass: what it needs of each row, and dQ from its sums.
+//!
+//! `delta = sum(d_out * out)` of a row is what the softmax takes from every gradient of the row's probabilities; a
+//! gradient of the row's log-sum-exp is taken from it. Sums of dQ lie tile by tile of 64 x 64, as a product
+//! leaves them in registers.
+
+use tiki::prelude::*;
+
+/// The statistics of each row: its log-sum-exp, plus infinity where nothing is seen, and its delta.
+#[tiki::kernel(threads = 128, grid = [top.dim(2).div_ceil(64), top.dim(1), top.dim(0)], build(
+    (E = f16, D = 64),
+    (E = bf16, D = 64),
+    (E = f16, D = 128),
+    (E = bf16, D = 128),
+))]
+pub fn attention_prepare<E: Half, const D: usize>(
+    out: &Global<E, 4>,
+    d_out: &Global<E, 4>,
+    lse: &Global<f32, 3>,
+    d_lse: &Global<f32, 3>,
+    top: &mut Global<f32, 3>,
+    delta: &mut Global<f32, 3>,
+    with_lse: bool,
+) {
+    require!(out.dim(3) == D && d_out.shape() == out.shape() && delta.shape() == top.shape());
+    require!(lse.dim(0) == out.dim(0) && lse.dim(1) == out.dim(1) && lse.dim(2) == out.dim(2));
+    require!(top.dim(0) == out.dim(0) && top.dim(1) == out.dim(1) && top.dim(2) >= out.dim(2));
+    let (m, head, batch) = (block_idx().x, block_idx().y, block_idx().z);
+    let map = ThreadMap::rows(128, 8).vector_up_to(8);
+    let rows = |t: &Global<E, 4>| {
+        t.at([batch, head])
+            .tile([64, D], [m, 0])
+            .load(map)
+            .cast::<f32>()
+    };
+    let sum = (&rows(out) * &rows(d_out)).row_sum();
+    // A row past the end, or one that sees nothing, has probability 0 everywhere.
+    let log = lse
+        .at([batch, head])
+        .tile([64], [m])
+        .fill(f32::INFINITY)
+        .load_like(&sum);
+    let extra = d_lse.at([batch, head]).tile([64], [m]).load_like(&sum);
+    let sum = sum.zip(&extra, |s, e| {
+        if with_lse {
+            s - e * std::f32::consts::LOG2_E
+        } else {
+            s
+        }
+    });
+    let log = log.map(|l| {
+        if l == f32::NEG_INFINITY {
+            f32::INFINITY
+        } else {
+            l
+        }
+    });
+    top.at_mut([batch, head]).tile_mut([64], [m]).store(&log);
+    delta.at_mut([batch, head]).tile_mut([64], [m]).store(&sum);
+}
+
+/// `dq = scale * sums`, back in rows.
+#[tiki::kernel(threads = 128, grid = [sums.dim(2) / 32, sums.dim(1), sums.dim(0)], build(
+    (E = f16, D = 64),
+    (E = bf16, D = 64),
+    (E = f16, D = 128),
+    (E = bf16, D = 128),
+))]
+pub fn attention_finish<E: Half, const D: usize>(
+    sums: &Global<f32, 4>,
+    dq: &mut Global<E, 4>,
+    scale: f32,
+) {
+    require!(
+        sums.dim(0) == dq.dim(0)
+            && sums.dim(1) == dq.dim(1)
+            && sums.dim(3) == 128
+            && dq.dim(3) == D
+    );
+    let (i, head, batch) = (block_idx().x, block_idx().y, block_idx().z);
+    let tile = Shared::<f32>::new(layout!(((8, 2, 4), (2, 4, 8)):((16, 2, 128), (1, 4, 512))));
+    let map = ThreadMap::linear(128).vector_up_to(4);
+    tile.arranged(Layout::row_major([32, 128]))
+        .store(&sums.at([batch, head]).tile([32, 128], [i, 0]).load(map));
+    sync_block();
+    let rows = tile
+        .load(ThreadMap::rows(128, 8).vector_up_to(8))
+        .map(|x| x * scale)
+        .cast::<E>();
+    let at = if D == 64 { [i, 0] } else { [i / 2, i % 2] };
+    dq.at_mut([batch, head]).tile_mut([64, 64], at).store(&rows);
+}

@@ -1,0 +1,191 @@
+//! What can be asked of attention, and what can be wrong with the asking.
+
+use crate::LaunchError;
+use std::fmt;
+
+/// Keys a query may see on either side of its diagonal at most; more is all of them.
+const FAR: u32 = 1 << 30;
+
+/// Options of attention; the default sees every key at `1 / sqrt(D)`.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Options {
+    /// Factor of the scores; `None` is `1 / sqrt(D)`.
+    pub scale: Option<f32>,
+    /// No query sees a key behind its diagonal.
+    pub causal: bool,
+    /// Sliding window: how many keys before and after its diagonal a query sees.
+    pub window: Option<(usize, usize)>,
+    /// dQ is the same bits on every run; slower. (Everything else always is.)
+    pub deterministic: bool,
+}
+
+impl Options {
+    /// Every query sees the keys up to its diagonal.
+    #[must_use]
+    pub fn causal() -> Options {
+        Options {
+            causal: true,
+            ..Options::default()
+        }
+    }
+
+    /// Keys seen before and after the diagonal.
+    pub(super) fn band(&self) -> Result<(u32, u32), AttentionError> {
+        let (before, after) = self.window.unwrap_or((usize::MAX, usize::MAX));
+        let clamp = |n: usize| u32::try_from(n).unwrap_or(FAR).min(FAR);
+        let after = if self.causal { 0 } else { clamp(after) };
+        Ok((clamp(before), after))
+    }
+
+    /// The factor of the scores.
+    pub(super) fn scale_of(&self, width: usize) -> Result<f32, AttentionError> {
+        let scale = self.scale.unwrap_or(1.0 / (width as f32).sqrt());
+        if scale.is_finite() && scale > 0.0 {
+            Ok(scale)
+        } else {
+            Err(AttentionError::Scale { scale })
+        }
+    }
+}
+
+/// The extents of one call.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shape {
+    pub batch: usize,
+    pub heads: usize,
+    pub queries: usize,
+    pub keys: usize,
+    pub width: usize,
+}
+
+impl Shape {
+    /// Checks q, k and v against each other.
+    pub fn of(q: [usize; 4], k: [usize; 4], v: [usize; 4]) -> Result<Shape, AttentionError> {
+        let fits = k == v && q[0] == k[0] && q[3] == k[3];
+        if !fits {
+            return Err(AttentionError::Shapes { q, k, v });
+        }
+        if k[1] == 0 || !q[1].is_multiple_of(k[1]) {
+            return Err(AttentionError::Heads {
+                queries: q[1],
+                keys: k[1],
+            });
+        }
+        Ok(Shape {
+            batch: q[0],
+            heads: q[1],
+            queries: q[2],
+            keys: k[2],
+            width: q[3],
+        })
+    }
+}
+
+/// Checks a tensor's shape against its counterpart's.
+pub(super) fn alike(
+    name: &'static str,
+    given: &[usize],
+    expected: &[usize],
+) -> Result<(), AttentionError> {
+    if given == expected {
+        return Ok(());
+    }
+    Err(AttentionError::Gradient {
+        name,
+        given: given.to_vec(),
+        expected: expected.to_vec(),
+    })
+}
+
+/// Why attention was not computed.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum AttentionError {
+    /// q, k and v are not of one batch, head dimension and (k and v) shape.
+    Shapes {
+        /// Shape of q.
+        q: [usize; 4],
+        /// Shape of k.
+        k: [usize; 4],
+        /// Shape of v.
+        v: [usize; 4],
+    },
+    /// Query heads are not a multiple of key heads.
+    Heads {
+        /// Query heads.
+        queries: usize,
+        /// Key heads.
+        keys: usize,
+    },
+    /// A tensor of the backward pass has not the shape of its counterpart.
+    Gradient {
+        /// Which tensor.
+        name: &'static str,
+        /// Its shape.
+        given: Vec<usize>,
+        /// What it must be.
+        expected: Vec<usize>,
+    },
+    /// Nothing is built for this head dimension.
+    HeadDim {
+        /// The head dimension.
+        given: usize,
+        /// What is built.
+        built: &'static [usize],
+    },
+    /// The scale is not a positive number.
+    Scale {
+        /// What it is.
+        scale: f32,
+    },
+    /// The launch failed.
+    Launch(LaunchError),
+}
+
+impl fmt::Display for AttentionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AttentionError::Shapes { q, k, v } => write!(
+                f,
+                "attention takes q, k and v of one batch and head dimension, k and v alike; q is {q:?}, k {k:?}, v {v:?}"
+            ),
+            AttentionError::Heads { queries, keys } => write!(
+                f,
+                "{queries} query heads are not a multiple of {keys} key heads"
+            ),
+            AttentionError::Gradient {
+                name,
+                given,
+                expected,
+            } => {
+                write!(f, "`{name}` has shape {given:?}; it must be {expected:?}")
+            }
+            AttentionError::HeadDim { given, built } => write!(
+                f,
+                "no attention of head dimension {given} is built; built are {built:?}"
+            ),
+            AttentionError::Scale { scale } => {
+                write!(
+                    f,
+                    "the scale of attention is a positive number, not {scale}"
+                )
+            }
+            AttentionError::Launch(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for AttentionError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            AttentionError::Launch(error) => error.source(),
+            _ => None,
+        }
+    }
+}
+
+impl From<LaunchError> for AttentionError {
+    fn from(error: LaunchError) -> Self {
+        AttentionError::Launch(error)
+    }
+}

@@ -1,0 +1,98 @@
+//! A decoder's step against the definition.
+
+use crate::reference::{Case, Random, forward, wide};
+use tiki::Device;
+use tiki::attention::{Cache, Options, PAGE, decode};
+use tiki::prelude::f16;
+
+#[test]
+fn one_query_over_whole_and_paged_caches() {
+    let device = Device::vm().expect("the virtual machine opens");
+    let stream = device.stream();
+    let mut random = Random(9);
+    for (width, heads, key_heads, lengths) in [
+        (64, 2, 1, [1_usize, 300]),
+        (128, 3, 3, [64, 129]),
+        (64, 4, 2, [0, 777]),
+    ] {
+        let (batch, longest) = (2, lengths[1].next_multiple_of(PAGE));
+        let pages = longest / PAGE;
+        let q = random.tensor::<f16>(batch * heads * width);
+        let count = batch * key_heads * longest * width;
+        let (k, v) = (random.tensor::<f16>(count), random.tensor::<f16>(count));
+        let shape = [batch, key_heads, longest, width];
+        let dq = device.tensor_from(&q, [batch, heads, width]).unwrap();
+        let own: Vec<u32> = lengths.iter().map(|l| *l as u32).collect();
+        let dl = device.tensor_from(&own, [batch]).unwrap();
+        // The same keys in pages, dealt backwards.
+        let page = |b: usize, p: usize| (batch * pages - 1) - (b * pages + p);
+        let paged = |t: &[f16]| {
+            let mut out = vec![f16::NAN; t.len()];
+            for (i, x) in t.iter().enumerate() {
+                let (d, c) = (i % width, i / width % longest);
+                let (h, b) = (
+                    i / width / longest % key_heads,
+                    i / width / longest / key_heads,
+                );
+                let at = ((page(b, c / PAGE) * key_heads + h) * PAGE + c % PAGE) * width + d;
+                out[at] = *x;
+            }
+            device
+                .tensor_from(&out, [batch * pages, key_heads, PAGE, width])
+                .unwrap()
+        };
+        let table: Vec<u32> = (0..batch * pages)
+            .map(|i| page(i / pages, i % pages) as u32)
+            .collect();
+        let table = device.tensor_from(&table, [batch, pages]).unwrap();
+        let (wk, wv) = (
+            device.tensor_from(&k, shape).unwrap(),
+            device.tensor_from(&v, shape).unwrap(),
+        );
+        let (pk, pv) = (paged(&k), paged(&v));
+        for cache in [
+            Cache::Whole { k: &wk, v: &wv },
+            Cache::Paged {
+                k: &pk,
+                v: &pv,
+                table: &table,
+            },
+        ] {
+            let got = decode(&stream, &dq, &cache, &dl, &Options::default()).unwrap();
+            let (out, lse) = (got.out.to_vec().unwrap(), got.lse.to_vec().unwrap());
+            for b in 0..batch {
+                let case = Case {
+                    batch: 1,
+                    heads,
+                    key_heads,
+                    queries: 1,
+                    keys: lengths[b],
+                    width,
+                    causal: false,
+                    window: None,
+                    scale: 1.0 / (width as f64).sqrt(),
+                    deterministic: false,
+                };
+                let cut = |t: &[f16]| {
+                    let head = |h| ((b * key_heads + h) * longest) * width;
+                    let all =
+                        (0..key_heads).flat_map(|h| t[head(h)..][..lengths[b] * width].to_vec());
+                    wide(&all.collect::<Vec<_>>())
+                };
+                let own = &q[b * heads * width..(b + 1) * heads * width];
+                let expected = forward(&case, &wide(own), &cut(&k), &cut(&v));
+                for (i, e) in expected.out.iter().enumerate() {
+                    let got = out[b * heads * width + i].to_f64();
+                    assert!(
+                        (got - e).abs() <= 4.0 * 2f64.powi(-10),
+                        "{i}: {got} for {e}"
+                    );
+                }
+                for (h, e) in expected.lse.iter().enumerate() {
+                    let got = f64::from(lse[b * heads + h]) * std::f64::consts::LN_2;
+                    assert!(got == *e || (got - e).abs() <= 1e-4, "lse {got} for {e}");
+                }
+            }
+        }
+    }
+}
