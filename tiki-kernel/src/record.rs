@@ -68,7 +68,6 @@ pub fn write(output: &Output) -> String {
     }
     for hidden in &output.hidden {
         match *hidden {
-            Hidden::Workspace { bytes, zeroed } => line("workspace", &[s(&bytes), s(&zeroed)]),
             Hidden::TensorMap {
                 param,
                 tile,
@@ -172,10 +171,6 @@ fn field(out: &mut Output, key: &str, parts: &[String]) -> Option<()> {
                 align: number(5)?,
             },
         )),
-        "workspace" => out.hidden.push(Hidden::Workspace {
-            bytes: parts.first()?.parse().ok()?,
-            zeroed: truth(1)?,
-        }),
         "map" => {
             let mut tile = [0; 5];
             for (i, extent) in tile.iter_mut().enumerate() {

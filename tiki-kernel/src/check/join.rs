@@ -403,33 +403,24 @@ impl<'a> Check<'a> {
                 self.push(StmtKind::Set(var, value), span);
                 Val::Cell(var, Cell::Scalar(num))
             }
-            Val::Register(Reg {
-                home: Home::Var(var),
-                dtype,
-                shape,
-                dist,
-                bounds,
-                ..
-            }) if self.unheld.contains(&var) => {
-                self.unheld.retain(|v| *v != var);
-                Val::Cell(
-                    var,
-                    Cell::Tensor {
-                        dtype,
-                        shape,
-                        dist,
-                        bounds,
-                    },
-                )
-            }
             Val::Register(r) => {
                 let ty = TensorType {
                     dtype: r.dtype,
                     shape: r.shape.clone(),
                     dist: r.dist.clone(),
                 };
-                let var = self.var(Type::Tensor(ty), name, span);
-                self.push(StmtKind::Set(var, r.value), span);
+                let var = match r.home {
+                    // Made for whoever takes it first: no second one, and no copy.
+                    Home::Var(var) if self.unheld.contains(&var) => {
+                        self.unheld.retain(|v| *v != var);
+                        var
+                    }
+                    _ => {
+                        let var = self.var(Type::Tensor(ty), name, span);
+                        self.push(StmtKind::Set(var, r.value), span);
+                        var
+                    }
+                };
                 let partial = |a: usize| r.bounds[a].is_some();
                 let bounds = self.bound_vars(partial, &r.shape, name, span);
                 let cell = Cell::Tensor {

@@ -212,10 +212,7 @@ impl<'a> Lower<'a> {
                 param,
                 tile,
                 swizzle,
-            } = hidden
-            else {
-                continue;
-            };
+            } = hidden;
             let p = &self.kernel.params[*param as usize];
             let ParamKind::Tensor { rank, .. } = p.kind else {
                 continue;

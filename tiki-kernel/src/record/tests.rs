@@ -38,17 +38,11 @@ fn sample() -> Output {
             ),
             ("by".into(), ParamKind::Scalar(DType::F32)),
         ],
-        hidden: vec![
-            Hidden::Workspace {
-                bytes: 1 << 40,
-                zeroed: true,
-            },
-            Hidden::TensorMap {
-                param: 1,
-                tile: [1, 2, 3, 4, 5],
-                swizzle: 128,
-            },
-        ],
+        hidden: vec![Hidden::TensorMap {
+            param: 1,
+            tile: [1, 2, 3, 4, 5],
+            swizzle: 128,
+        }],
         usage: Usage {
             registers: 1,
             shared: 2,
