@@ -4,7 +4,7 @@
 
 `TABLE.csv` is what `MUTANTS_OUT=TABLE.csv cargo test -p tiki-launch --test mutants` wrote. Every mutant runs in
 processes of its own, one for each tool, with a limit of S seconds: some never end. A cell says `nothing`, how many
-reports and of which kind, `hangs`, or the error of the driver. Needs a Hopper card and compute-sanitizer.
+reports and of which kind, `hangs`, `not run`, or the error of the driver. Needs a Hopper card and compute-sanitizer.
 
     python3 benches/h200/mutants.py --one KERNEL MUTANT
 
@@ -20,12 +20,15 @@ import json
 import os
 import pathlib
 import re
+import signal
 import struct
 import subprocess
 import sys
+import time
 
 DATA = pathlib.Path(__file__).resolve().parents[2] / "tiki-launch" / "tests" / "mutants"
-TOOLS = ["memcheck", "racecheck", "synccheck"]
+TOOLS = ["racecheck", "synccheck", "memcheck"]
+DEADLINE = float("inf")
 WIDTH = {"f16": 2, "bf16": 2, "f32": 4, "u32": 4, "u64": 8}
 
 
@@ -139,11 +142,17 @@ def run(job):
     kernel, name, tool, seconds = job
     own = [sys.executable, __file__, "--one", kernel, name]
     command = own if tool == "plain" else ["compute-sanitizer", "--tool", tool, "--print-limit", "50"] + own
-    try:
-        r = subprocess.run(command, capture_output=True, text=True, timeout=seconds)
-    except subprocess.TimeoutExpired:
-        return "hangs"
-    out = r.stdout + r.stderr
+    if time.monotonic() > DEADLINE:
+        return "not run"
+    # A session of its own, so that the end of the tool is the end of what it watches too.
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          start_new_session=True) as r:
+        try:
+            out, _ = r.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(r.pid, signal.SIGKILL)
+            out, _ = r.communicate()
+            out += "\nhangs"
     kinds = []
     patterns = [r"(Invalid __\w+__ \w+)", r"(Misaligned \w+ \w+)", r"((?:Error|Warning): (?:Potential )?\w+ hazard)",
                 r"(Race reported)", r"(Barrier error detected[^.\n]*)", r"(Uninitialized \w+ memory read)"]
@@ -157,6 +166,8 @@ def run(job):
         kinds.append(driver.group(1))
     if not kinds and total and int(total.group(1) or total.group(2) or 0) > 0:
         kinds.append(f"{total.group(1) or total.group(2)} reports")
+    if out.endswith("\nhangs"):
+        kinds.append("hangs")
     if not kinds and r.returncode not in (0,) and not total:
         kinds.append(f"fails: {out.strip().splitlines()[-1][:80] if out.strip() else r.returncode}")
     return "; ".join(kinds) or "nothing"
@@ -168,7 +179,8 @@ def main():
     p.add_argument("--one", nargs=2)
     p.add_argument("--ours")
     p.add_argument("--jobs", type=int, default=12)
-    p.add_argument("--seconds", type=float, default=8)
+    p.add_argument("--seconds", type=float, default=8, help="limit of a process")
+    p.add_argument("--budget", type=float, default=600, help="seconds after which no process is started")
     args = p.parse_args()
     if args.one:
         return one(*args.one)
@@ -179,7 +191,9 @@ def main():
     names = sorted({k for k, *_ in mutants()})
     rows = [(k, "", "") for k in names] + [(k, n, c) for k, n, c, *_ in mutants()]
     tools = ["plain"] + TOOLS
-    jobs = [(k, n, t, args.seconds) for k, n, _ in rows for t in tools]
+    jobs = [(k, n, t, args.seconds) for t in tools for k, n, _ in rows]
+    global DEADLINE
+    DEADLINE = time.monotonic() + args.budget
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         found = dict(zip([j[:3] for j in jobs], pool.map(run, jobs)))
     smi = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"], capture_output=True,
@@ -196,8 +210,9 @@ def main():
             w.writerow([k, n or "(correct)", c.replace("|", " "), mine.get("late", ""), mine.get("eager", "")]
                        + [found[k, n, t] for t in tools])
     for t in tools:
-        seen = sum(found[k, n, t] != "nothing" for k, n, _ in rows if n)
-        alarms = sum(found[k, n, t] != "nothing" for k, n, _ in rows if not n)
+        quiet = ("nothing", "hangs", "not run") if t != "plain" else ("nothing", "not run")
+        seen = sum(found[k, n, t] not in quiet for k, n, _ in rows if n)
+        alarms = sum(found[k, n, t] not in quiet for k, n, _ in rows if not n)
         print(f"{t}: {seen} of {sum(bool(n) for _, n, _ in rows)} mutants, {alarms} of {len(names)} correct kernels")
 
 

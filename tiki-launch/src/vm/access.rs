@@ -245,7 +245,8 @@ impl Team {
     /// All lanes in this block's own shared memory and in bounds: their bytes.
     fn shared_own(&self, ctx: &Ctx<'_, '_>, at: &Addresses, bytes: u64) -> Option<[u32; LANES]> {
         let worst = at.iter().fold(0, |a: u64, x| a.max(*x));
-        (worst + bytes <= self.blocks[ctx.b].shared.len as u64).then(|| at.map(|x| x as u32))
+        (worst.saturating_add(bytes) <= self.blocks[ctx.b].shared.len as u64)
+            .then(|| at.map(|x| x as u32))
     }
 
     pub(super) fn unwritten(
@@ -393,11 +394,11 @@ impl Team {
                     &ctx.env.params
                 };
                 for i in 0..LANES {
-                    if p.at[i] + u64::from(total) > bytes.len() as u64 {
+                    if p.at[i].saturating_add(u64::from(total)) > bytes.len() as u64 {
                         let text = format!(
                             "bytes {} to {} of {}, which has {}",
                             p.at[i],
-                            p.at[i] + u64::from(total),
+                            p.at[i].saturating_add(u64::from(total)),
                             p.space_name(),
                             bytes.len()
                         );

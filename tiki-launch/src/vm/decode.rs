@@ -135,9 +135,12 @@ pub(super) fn kernel(
     if !d.errors.is_empty() {
         return Err(LoadError(d.errors));
     }
+    let parameters = f.params.iter().map(Var::bytes).fold(0, u64::saturating_add);
+    super::limits::entry(&f.name, d.words, d.local, d.shared, parameters)?;
     d.fix_calls(&order);
     Ok(Kernel {
         uses: d.take_uses(),
+        multiplies: d.multiplies(),
         name: f.name.clone(),
         communicates: order.iter().any(|f| communicates(f)),
         plain: super::straight::pieces(&d.code, TRUE),

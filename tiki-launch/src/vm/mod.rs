@@ -48,6 +48,7 @@ mod group;
 mod lanes;
 mod launch;
 mod ledger;
+mod limits;
 mod matrix;
 mod memory;
 mod object;
@@ -141,6 +142,7 @@ impl Vm {
     /// Everything in it that the table or the machine does not have, with lines.
     pub fn load(&self, text: &str) -> Result<Program, LoadError> {
         let m = program::read(text)?;
+        limits::module(&m)?;
         let (mut consts, places) = decode::constants(&m);
         let mut at: HashMap<String, (Space, u64)> = places
             .into_iter()

@@ -19,10 +19,11 @@ pub enum Async {
 pub enum Checks {
     /// Nothing.
     Run,
-    /// Reads of shared memory that nothing wrote, masks and divergent barriers.
+    /// What is wrong by the rules of PTX: races, reads of shared memory that nothing wrote, misuse of barriers,
+    /// copies and multiplies.
     #[default]
     Check,
-    /// Everything.
+    /// That, lanes of a warp told apart, and what accesses cost.
     All,
 }
 
@@ -33,6 +34,8 @@ pub struct Options {
     pub completion: Async,
     /// Checks.
     pub checks: Checks,
+    /// Look for the first instructions that make a NaN or an infinity out of finite numbers.
+    pub numbers: bool,
     /// Host threads; as many as the host has if zero. Results do not depend on it.
     pub threads: usize,
     /// Blocks of a cluster; the kernel's own, or none, if zero.

@@ -72,8 +72,10 @@ pub(super) struct Kernel {
     pub(super) shared_vars: Vec<(u32, u32, String)>,
     pub(super) local_bytes: u32,
     pub(super) directives: Vec<Directive>,
-    /// Registers that each step reads and writes; nothing where no step needs to know.
+    /// Registers that each step reads and writes.
     pub(super) uses: Vec<Box<[Use]>>,
+    /// It has a warpgroup's multiplies, which hold registers.
+    pub(super) multiplies: bool,
     /// Blocks may wait for one another or depend on their order.
     pub(super) communicates: bool,
 }
@@ -84,6 +86,8 @@ pub(super) struct Use {
     /// First plane.
     pub(super) slot: u32,
     pub(super) planes: u8,
+    /// As the instruction takes it.
+    pub(super) ty: tiki_kernel::isa::Ty,
     pub(super) write: bool,
 }
 

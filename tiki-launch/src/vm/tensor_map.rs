@@ -201,7 +201,7 @@ impl Box {
             if x < 0 || x as u64 >= self.map.dims[d] {
                 return None;
             }
-            off += x as u64 * self.map.strides[d - 1];
+            off = u64::saturating_add(off, (x as u64).saturating_mul(self.map.strides[d - 1]));
         }
         Some(off)
     }
@@ -228,13 +228,15 @@ impl Box {
             for c in 0..inner {
                 let x = i64::from(self.at[0]) + c as i64;
                 let inside = x >= 0 && (x as u64) < self.map.dims[0];
-                let at = row.filter(|_| inside).map(|o| base + o + x as u64 * size);
+                let at = row
+                    .filter(|_| inside)
+                    .map(|o| base.saturating_add(o).saturating_add(x as u64 * size));
                 if let Some(a) = at
-                    && a + size > buffer.bytes.len() as u64
+                    && a.saturating_add(size) > buffer.bytes.len() as u64
                 {
                     return Err(format!(
                         "a box reaches bytes {a} to {} of `{}`, which has {}",
-                        a + size,
+                        a.saturating_add(size),
                         buffer.name,
                         buffer.bytes.len()
                     ));
@@ -259,8 +261,8 @@ impl Box {
         }
         (0..self.rows())
             .filter_map(|r| self.row(r))
-            .map(|o| base + o + first * size)
-            .filter(|at| at + (end - first) * size <= buffer.bytes.len() as u64)
+            .map(|o| base.saturating_add(o).saturating_add(first * size))
+            .filter(|at| at.saturating_add((end - first) * size) <= buffer.bytes.len() as u64)
             .map(|at| (id, at as usize, ((end - first) * size) as usize))
             .collect()
     }

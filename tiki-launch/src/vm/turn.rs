@@ -92,7 +92,8 @@ impl Team {
     ) -> Result<()> {
         let kernel: &Kernel = env.kernel;
         let watched = self.watch.is_some();
-        let follow = watched && !kernel.uses.is_empty();
+        let numbers = watched && env.options.numbers;
+        let follow = numbers || (watched && kernel.multiplies);
         let mut limit = warp.limit(&cur);
         while *budget > 0 {
             if cur.pc >= limit {
@@ -104,6 +105,11 @@ impl Team {
                 n = n.min(1);
                 self.follow(env, b, warp, &cur);
             }
+            let finite = if numbers && n > 0 {
+                super::race::finite(&kernel.uses[at], warp, false)
+            } else {
+                0
+            };
             if n > 0 {
                 let mut site = Site {
                     watched,
@@ -114,6 +120,9 @@ impl Team {
                 };
                 let piece = &kernel.plain[at..at + n as usize];
                 let done = env.level.straight(piece, &mut site, cur.mask) as u32;
+                if finite != 0 && done > 0 {
+                    self.born(env, b, warp, &cur, finite);
+                }
                 *budget -= done;
                 cur.pc += done;
                 if done == n {
@@ -177,6 +186,17 @@ impl Team {
             warp.frags.push(cur);
         }
         Ok(())
+    }
+
+    /// Looks whether the step that a fragment has just done made what is not finite of finite numbers.
+    fn born(&mut self, env: &Env<'_>, b: usize, warp: &Warp, cur: &Frag, finite: u32) {
+        let step = &env.kernel.code[cur.pc as usize];
+        let odd = !super::race::finite(&env.kernel.uses[cur.pc as usize], warp, true);
+        // A guard that the step itself changed would be read wrongly: predicates are not numbers.
+        let mask = cur.mask & finite & odd & step.guard.map_or(u32::MAX, |g| guard(warp, g));
+        if mask != 0 {
+            self.watch_number(&Ctx { env, b, step, mask }, warp);
+        }
     }
 
     /// Shows the step that a fragment stands at to what looks on.

@@ -1,6 +1,7 @@
 //! The registers that each step of a kernel reads and writes.
 //!
-//! Kept only for kernels with a warpgroup's multiplies, which hold registers while they run.
+//! Followed step by step only where somebody asks: for a warpgroup's multiplies, which hold registers while
+//! they run, and for numbers that are born wrong.
 
 use super::decode::Decoder;
 use super::program::{Act, Use};
@@ -17,12 +18,14 @@ impl Decoder<'_> {
             if pat.kind != Kind::Value {
                 continue;
             }
+            let taken = i.op.resolve(pat.ty);
             let mut one = |r: &Reg| {
                 let ty = regs[r.0 as usize];
                 if ty != Ty::Pred {
                     uses.push(Use {
                         slot: self.regs[n][r.0 as usize],
                         planes: ty.bits().div_ceil(32) as u8,
+                        ty: taken.unwrap_or(ty),
                         write: pat.write,
                     });
                 }
@@ -47,12 +50,14 @@ impl Decoder<'_> {
         self.uses.push((self.code.len() as u32, uses.into()));
     }
 
-    /// What was noted, by step; nothing if no step needs it.
+    /// Whether there is a warpgroup's multiply.
+    pub(super) fn multiplies(&self) -> bool {
+        let is = |act: &Act| matches!(act, Act::Ask(Ask::GroupMultiply { .. }));
+        self.code.iter().any(|s| is(&s.act))
+    }
+
+    /// What was noted, by step.
     pub(super) fn take_uses(&mut self) -> Vec<Box<[Use]>> {
-        let multiplies = |act: &Act| matches!(act, Act::Ask(Ask::GroupMultiply { .. }));
-        if !self.code.iter().any(|s| multiplies(&s.act)) {
-            return vec![];
-        }
         let mut all: Vec<Box<[Use]>> = vec![Box::default(); self.code.len()];
         for (pc, uses) in std::mem::take(&mut self.uses) {
             all[pc as usize] = uses;

@@ -36,7 +36,9 @@ impl Team {
         let base = addresses(warp, &ctx.step.addresses[0], ctx.mask);
         for e in 0..(rows * cols) as usize / LANES {
             let at = std::array::from_fn(|lane| {
-                base[lane] + element_at(lane, e, (rows * cols) as usize, cols, row, stride) * size
+                base[lane].wrapping_add(
+                    element_at(lane, e, (rows * cols) as usize, cols, row, stride) * size,
+                )
             });
             let values = self.fetch(ctx, warp, space, &at, size as u32)?;
             let per = 4 / size as usize;
@@ -64,7 +66,7 @@ impl Team {
         for e in 0..(m * n) as usize / LANES {
             let slot = ctx.step.args.list[ctx.step.args.s[1] as usize + e] as usize;
             let at = std::array::from_fn(|lane| {
-                base[lane] + element_at(lane, e, (m * n) as usize, n, row, stride) * 4
+                base[lane].wrapping_add(element_at(lane, e, (m * n) as usize, n, row, stride) * 4)
             });
             self.put(ctx, warp, space, &at, slot)?;
         }

@@ -67,7 +67,7 @@ fn planes(step: &Step, x: &Multiply, a: bool) -> (Vec<u32>, Vec<u32>) {
 impl Watch {
     /// Whether registers are followed in this launch.
     pub(in crate::vm) fn follows_registers(env: &Env<'_>) -> bool {
-        !env.kernel.uses.is_empty()
+        env.kernel.multiplies
     }
 
     /// A step of a warp, before it runs.
