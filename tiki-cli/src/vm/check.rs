@@ -5,7 +5,7 @@ use super::buffers::{Bench, failed};
 use crate::outcome::{Kind, Out, Result};
 use serde_json::json;
 use std::path::PathBuf;
-use tiki_launch::vm::{Async, Checks, Severity, to_json, to_sarif};
+use tiki_launch::vm::{Async, Checks, Options, Severity, to_json, to_sarif};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -17,6 +17,9 @@ pub struct Args {
     /// Remarks too: conflicts of banks, sectors that are moved in vain, few lanes.
     #[arg(long)]
     remarks: bool,
+    /// Look for the first instructions that make a NaN or an infinity out of finite numbers.
+    #[arg(long)]
+    numbers: bool,
     /// Write the findings as SARIF 2.1.0.
     #[arg(long, value_name = "FILE")]
     sarif: Option<PathBuf>,
@@ -24,7 +27,10 @@ pub struct Args {
 
 pub fn run(args: &Args, out: &mut Out) -> Result<()> {
     let bench = Bench::new(&args.launch)?;
-    let options = args.launch.options(Async::Eager, Checks::All);
+    let options = Options {
+        numbers: args.numbers,
+        ..args.launch.options(Async::Eager, Checks::All)
+    };
     let survey = bench
         .vm
         .survey(&bench.shot(), &options, args.seeds)

@@ -194,19 +194,22 @@ fn in_turns(env: &Env<'_>, teams: u64) -> Ledger {
         Async::Seed(s) => Some(s ^ 0x9e37_79b9_7f4a_7c15),
         _ => None,
     };
-    let most = if seed.is_some() { MIXED } else { RESIDENT };
     loop {
         if let Some(s) = &mut seed {
+            while next < teams && resident.len() < MIXED {
+                resident.push_back((next, Team::new(env, next)));
+                next += 1;
+            }
             *s ^= *s << 13;
             *s ^= *s >> 7;
             *s ^= *s << 17;
-            let_in = s.is_multiple_of(2);
             if !resident.is_empty() {
                 resident.rotate_left((*s >> 8) as usize % resident.len());
             }
+            let_in = false;
         }
         let (n, mut team) =
-            if next < teams && (resident.is_empty() || (let_in && resident.len() < most)) {
+            if next < teams && (resident.is_empty() || (let_in && resident.len() < RESIDENT)) {
                 next += 1;
                 (next - 1, Team::new(env, next - 1))
             } else if let Some(t) = resident.pop_front() {

@@ -19,8 +19,10 @@
 //! ```
 //!
 //! - Every access is held against its buffer ([`Vm::alloc`] gives each its own region of addresses) and its
-//!   alignment; [`Options::checks`] asks for more. What is wrong is a [`Fault`] with a stable code, the
-//!   block, warp and lanes, the line of the PTX and of the author's source.
+//!   alignment; [`Options::checks`] asks for more: races, data in flight, misuse of barriers. What is wrong is
+//!   a [`Fault`] with a stable code ([`Code`]), the block, warp and lanes, the line of the PTX and of the
+//!   author's source. [`Vm::launch`] fails with the first one; [`Vm::examine`] goes on and lists them all;
+//!   [`Vm::survey`] does so for every way in which asynchronous work may complete.
 //! - Results do not depend on the number of host threads, nor on the CPU level.
 //! - Asynchronous work completes when it is issued, as late as possible, or by a seed ([`Async`]).
 //! - Floating point is exact ([`tiki_kernel::isa`] says how for each instruction); the approximate unit
