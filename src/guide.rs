@@ -53,10 +53,12 @@
 //!
 //! // Budgets are constants: a test of them needs no test run.
 //! const _: () = assert!(turn::<64>::BUDGET.shared == 64 * 64 * 4);
+//!
+//! # fn main() {
 //! // The report tells of the one thing that is wrong with it.
 //! println!("{}", turn::<64>::REPORT);
 //! assert!(turn::<64>::REPORT.contains("shared"));
-//! # fn main() {}
+//! # }
 //! ```
 //!
 //! `tiki explain turn` prints it as well, for any instance, and `--json` for a program; `tiki show turn --stage ptx`
