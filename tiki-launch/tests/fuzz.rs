@@ -7,10 +7,15 @@
 //! `VM_FUZZ_SECONDS=600 cargo test -p tiki-launch --test fuzz` runs longer than the default of 3 seconds;
 //! `VM_FUZZ_SEED=n` repeats one round.
 
+#[path = "fuzz/words.rs"]
+mod words;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 use tiki_kernel::isa::Ty;
 use tiki_launch::vm::{Arg, Async, Checks, Options, Swizzle, TensorMap, Vm, to_json, to_sarif};
+
+use words::{NUMBERS, TYPES, WORDS};
 
 /// xorshift64*.
 struct Random(u64);
@@ -29,88 +34,6 @@ impl Random {
         &list[self.below(list.len())]
     }
 }
-
-const NUMBERS: &[&str] = &[
-    "0",
-    "1",
-    "-1",
-    "3",
-    "16",
-    "31",
-    "32",
-    "33",
-    "255",
-    "65535",
-    "65536",
-    "1048575",
-    "1048576",
-    "2147483647",
-    "-2147483648",
-    "4294967295",
-    "4294967296",
-    "9223372036854775807",
-    "-9223372036854775808",
-    "18446744073709551615",
-    "18446744073709551616",
-    "99999999999999999999999999",
-    "0x",
-    "0xffffffffffffffff",
-    "0fFF800000",
-    "0f7FC00000",
-    "0dFFF0000000000000",
-    "0f",
-    "1.5",
-    "1e999",
-    "-0",
-];
-const TYPES: &[&str] = &[
-    ".b8", ".b16", ".b32", ".b64", ".b128", ".u8", ".u16", ".u32", ".u64", ".s8", ".s16", ".s32",
-    ".s64", ".f16", ".bf16", ".f32", ".f64", ".f16x2", ".bf16x2", ".pred", ".e4m3x2", ".tf32",
-];
-const WORDS: &[&str] = &[
-    "bar.sync 0;",
-    "bar.sync 15, 64;",
-    "bar.arrive 1, 32;",
-    "exit;",
-    "ret;",
-    "trap;",
-    "{",
-    "}",
-    "(",
-    ")",
-    "[",
-    "]",
-    ";",
-    ",",
-    "@",
-    "@%p0 ",
-    "@!%p ",
-    "// x",
-    "/*",
-    "*/",
-    "\"",
-    "\0",
-    "\u{e9}",
-    "%tid.x",
-    "%clock64",
-    "%rd0",
-    "%r1",
-    "membar.gl;",
-    "cp.async.wait_all;",
-    "cp.async.commit_group;",
-    "wgmma.fence.sync.aligned;",
-    "wgmma.wait_group.sync.aligned 0;",
-    "wgmma.commit_group.sync.aligned;",
-    ".shared .b8 x[70000];",
-    ".local .b8 y[1073741824];",
-    ".reg .b32 %z<4000000000>;",
-    ".global .b8 g[99999999999];",
-    "$L_x:",
-    "cp.async.bulk.wait_group 0;",
-    "barrier.cluster.arrive;",
-    "barrier.cluster.wait;",
-    "vote.sync.any.pred %p, %p, 0;",
-];
 
 /// The text, damaged, and what was done.
 fn damage(r: &mut Random, text: &str) -> (String, String) {

@@ -183,7 +183,7 @@ impl Body<'_> {
             if p.eat('<') {
                 let n = p.integer()?;
                 p.expect('>')?;
-                if !(0..=(1 << 20) - self.f.regs.len() as i64).contains(&n) {
+                if !(0..=(1 << 17) - self.f.regs.len() as i64).contains(&n) {
                     return p.fail(format!("{n} registers are too many"));
                 }
                 for i in 0..n {
