@@ -222,10 +222,17 @@ impl<'a> Walk<'a, '_> {
         let mut found = false;
         for body in bodies {
             crate::ir::visit::each(body, &mut |s| {
-                found |= matches!(
-                    s.kind,
-                    StmtKind::Async(_) | StmtKind::StoreShared { .. } | StmtKind::Barrier(_)
-                );
+                found |= match &s.kind {
+                    // What makes the barriers is done before any of this begins.
+                    StmtKind::Async(Async::Transaction { op, .. }) => {
+                        !matches!(op, Transaction::Init(_))
+                    }
+                    StmtKind::Async(a) => !matches!(a, Async::FenceBarriers),
+                    StmtKind::StoreShared { .. }
+                    | StmtKind::StoreSharedElement { .. }
+                    | StmtKind::Barrier(_) => true,
+                    _ => false,
+                };
             });
         }
         found
@@ -256,6 +263,11 @@ impl<'a> Walk<'a, '_> {
             }
             return states;
         }
+        if !self.matters(&[then, otherwise]) {
+            self.block(then, Vec::new());
+            self.block(otherwise, Vec::new());
+            return states;
+        }
         let elected = self.elected(cond);
         if let Some(part) = elected {
             let mut inside = states;
@@ -274,7 +286,6 @@ impl<'a> Walk<'a, '_> {
         }
         let table = self.eval.value(cond).filter(|s| s.known());
         let before = states.first().map_or(Elected::All, |s| s.elected);
-        let matters = self.matters(&[then, otherwise]);
         let uniform = self.kernel.values[cond.0 as usize].uniform == Uniform::Block;
         let side = |s: &State, wanted: bool| -> Option<State> {
             let mut s = s.clone();
@@ -286,7 +297,7 @@ impl<'a> Walk<'a, '_> {
                     s.threads.contains(&true).then_some(s)
                 }
                 None => {
-                    s.sure &= !matters;
+                    s.sure = false;
                     if !uniform {
                         s.elected = Elected::Some;
                     }
@@ -300,9 +311,6 @@ impl<'a> Walk<'a, '_> {
         out.extend(self.block(otherwise, right));
         if table.is_none() {
             out.iter_mut().for_each(|s| s.elected = before);
-            if !matters {
-                out.truncate(states.len());
-            }
         }
         out
     }
