@@ -135,10 +135,9 @@ pub(crate) fn compile_all(
     }
     let whole = begun.elapsed();
     let times = format!(
-        "reading {} us, compiling {} us, {compiled} of {} instances\n",
+        "reading {} us, compiling {} us, {compiled} instances\n",
         read.as_micros(),
         (whole - read).as_micros(),
-        outputs.len()
     );
     dumper.write("time", "", &times);
     let mut messages = report::items(&reader, &foreign, &diags);
