@@ -262,7 +262,7 @@ pub fn all(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
         device,
         out,
         kind!("columns", SUM, false, false),
-        |s, x, y| scan_columns::<f32, SUM, false, false, 32, 1>::launch(s, x, y),
+        scan_columns::<f32, SUM, false, false, 32, 1>::launch,
     )?;
     columns::<f32>(device, out, kind!("columns", SUM, true, true), |s, x, y| {
         scan_columns::<f32, SUM, true, true, 32, 1>::launch(s, x, y)
@@ -271,13 +271,13 @@ pub fn all(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
         device,
         out,
         kind!("columns", MAX, false, false),
-        |s, x, y| scan_columns::<f32, MAX, false, false, 32, 1>::launch(s, x, y),
+        scan_columns::<f32, MAX, false, false, 32, 1>::launch,
     )?;
     columns::<bf16>(
         device,
         out,
         kind!("columns", SUM, false, false),
-        |s, x, y| scan_columns::<bf16, SUM, false, false, 32, 8>::launch(s, x, y),
+        scan_columns::<bf16, SUM, false, false, 32, 8>::launch,
     )?;
     recurrences::<f32>(device, out, false, false, &SHAPES, |s, a, b, y| {
         recurrence::<f32, false, false, 2048, 1, 256, 2>::launch(s, a, b, y)

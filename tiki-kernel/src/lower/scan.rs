@@ -542,7 +542,7 @@ impl Lower<'_> {
         let mut last: Option<Total> = None;
         for (place, own) in run.members {
             let upto = if s.exclusive {
-                std::mem::replace(&mut last, Some(own))
+                last.replace(own)
             } else {
                 Some(own)
             };
