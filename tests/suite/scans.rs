@@ -179,6 +179,9 @@ fn columns<E: Real>(
     Ok(())
 }
 
+/// A launch of the recurrence: factors, terms, results.
+type Affine<E> = fn(&tiki::Stream, &Tensor<E, 2>, &Tensor<E, 2>, &mut Tensor<E, 2>) -> Result<()>;
+
 /// `h = a * h + b` in order, and the magnitude of what could have been rounded.
 fn recurrences<E: Real>(
     device: &Device,
@@ -186,7 +189,7 @@ fn recurrences<E: Real>(
     exclusive: bool,
     reverse: bool,
     shapes: &[[usize; 2]],
-    launch: fn(&tiki::Stream, &Tensor<E, 2>, &Tensor<E, 2>, &mut Tensor<E, 2>) -> Result<()>,
+    launch: Affine<E>,
 ) -> Result<()> {
     for shape in shapes {
         let [count, width] = *shape;
