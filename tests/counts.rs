@@ -5,7 +5,6 @@
 //! the source that has any, as it stands in the source, so that a change elsewhere in the file is no change here.
 //! `BLESS=1 cargo test --test counts` rewrites them; the difference is what is reviewed.
 
-#[allow(dead_code)]
 mod suite;
 
 use std::collections::BTreeMap;
