@@ -19,11 +19,11 @@ pub enum Async {
 pub enum Checks {
     /// Nothing.
     Run,
-    /// What is wrong by the rules of PTX: races, reads of shared memory that nothing wrote, misuse of barriers,
-    /// copies and multiplies.
+    /// Reads of shared memory that nothing wrote, masks, barriers that not all reach.
     #[default]
     Check,
-    /// That, lanes of a warp told apart, and what accesses cost.
+    /// That, races and data in flight by byte, misuse of copies and multiplies, and what accesses cost: every
+    /// access is recorded, at some forty times the cost of the run itself.
     All,
 }
 
