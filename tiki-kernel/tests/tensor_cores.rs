@@ -400,9 +400,9 @@ fn over_a_limit(said: &[Diag]) -> bool {
 }
 
 /// Invariant: none of the instances that we call legal spills, or has its products serialised, at its bound or
-/// at its role's own count; and no bound is far above the smallest cap: 10% by warpgroups, 25% by single
-/// warps, as measured (three of the sample are over 15%). Witness: some three hundred instances;
-/// a sample of them unless `TIKI_ALL_INSTANCES` is set.
+/// at its role's own count; and no bound is far above the smallest cap: 10% by warpgroups, 15% by single
+/// warps, but for the list above. Witness: some three hundred instances; a sample of them unless
+/// `TIKI_ALL_INSTANCES` is set.
 #[test]
 fn bounds_hold_for_instances_of_all_kinds() {
     let every = if std::env::var_os("TIKI_ALL_INSTANCES").is_some() {
@@ -416,7 +416,7 @@ fn bounds_hold_for_instances_of_all_kinds() {
         match attempt(&name, ampere::gemm(&name, ampere, shape)) {
             Ok((text, bound)) => {
                 legal += 1;
-                bad.extend(hold(&name, &text, bound, ampere, 25, |cap| {
+                bad.extend(hold(&name, &text, bound, ampere, 15, |cap| {
                     with_cap(&text, cap)
                 }));
             }
