@@ -107,7 +107,7 @@ pub fn write(output: &Output) -> String {
     out
 }
 
-/// Reads what [`write`] wrote; `None` if it is anything else.
+/// Reads what [`write()`] wrote; `None` if it is anything else.
 #[must_use]
 pub fn read(text: &str) -> Option<Output> {
     let mut lines = text.lines();
