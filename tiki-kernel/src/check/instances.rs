@@ -194,13 +194,13 @@ impl<'a> Check<'a> {
         }
         let lists: Vec<Vec<Arg>> = all.into_iter().flatten().collect();
         let count = lists.iter().try_fold(1usize, |n, l| n.checked_mul(l.len()));
-        if count.is_none_or(|n| n > COMBINATIONS) {
+        let Some(count) = count.filter(|n| *n <= COMBINATIONS) else {
             let text = format!("this stands for more than {COMBINATIONS} instances");
             self.error(codes::INSTANCE, whole, text).push(self);
             return Vec::new();
-        }
+        };
         let mut out = Vec::new();
-        for mut index in 0..count.unwrap_or(0) {
+        for mut index in 0..count {
             let mut args = Vec::new();
             for (generic, list) in generics.iter().zip(&lists).rev() {
                 args.push((generic.name().text.clone(), list[index % list.len()]));

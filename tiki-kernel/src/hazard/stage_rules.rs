@@ -259,9 +259,7 @@ impl<'a> Walk<'a, '_> {
                 if let Some(held) = s.values.get(&stage).copied() {
                     s.held[held].expected = Some(*bytes);
                 }
-                let count = s.count();
-                if count.is_some_and(|n| n != 1) {
-                    let n = count.unwrap_or(0);
+                if let Some(n) = s.count().filter(|n| *n != 1) {
                     let diag = self
                         .error(span, format!("a stage is acquired by {n} threads"))
                         .also(self.rings[ring].span, "the pipeline")

@@ -330,7 +330,10 @@ impl<'a> Walk<'a, '_> {
         let count: u32 = shape.iter().product();
         let on = |t: &u32| here.threads.get(*t as usize) == Some(&true);
         let mut all = (0..self.kernel.threads).filter(on);
-        let first = all.next().unwrap_or(0);
+        // Nobody is here: nothing is touched.
+        let Some(first) = all.next() else {
+            return self.placed(view, Vec::new(), kind, span, here);
+        };
         let ends = [first, all.next_back().unwrap_or(first)];
         let mut cells = Vec::with_capacity(2 * count as usize);
         for i in 0..count {
