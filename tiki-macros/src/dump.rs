@@ -1,5 +1,6 @@
 //! `TIKI_DUMP=ast,ir,schedule,lower,ptx,budget,report` writes the stages' texts as files; `time` the door's
-//! clock, `all` everything. `plan` is `schedule`, `explain` is `report`.
+//! clock, `all` everything. `plan` is `schedule`, `explain` is `report`. The files of an instance that was refused
+//! end in `.refused`.
 //!
 //! The compiler hands each stage's text to a callback; only the door touches the disk. The folder is
 //! `TIKI_DUMP_DIR`, or `tiki` in cargo's target directory, and in it one for each crate that has

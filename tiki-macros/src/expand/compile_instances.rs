@@ -119,7 +119,10 @@ pub(crate) fn compile_all(
         let todo: Vec<&Instance> = missing.iter().map(|i| &instances[*i]).collect();
         for (i, done) in missing.into_iter().zip(in_threads(&program, whole, &todo)) {
             results[i] = done.output;
+            let refused = done.diags.iter().any(|d| d.severity == Severity::Error);
             for (stage, instance, text) in done.dumps {
+                // What was refused can be looked at; it is no module, and does not have the name of one.
+                let stage = if refused { stage + ".refused" } else { stage };
                 dumper.write(&stage, &instance, &text);
             }
             for diag in done.diags {
