@@ -1,20 +1,25 @@
 //! Wavefronts of shared accesses and sectors of global ones, by enumeration of the lanes of each warp.
 //!
-//! What a request costs is the bank model's to say (`tiki_layout::banks`). A global access touches 32-byte
-//! sectors; where a row's pitch is a run-time value, rows are taken to begin at sectors.
+//! What a request costs is the bank model's to say (`tiki_layout::banks`). Counted are the instructions that the
+//! lowering emits: tiles as wide as the schedule made them, fragments of tensor cores and stores of matrices as
+//! [`crate::schedule::fragments`] has them, single elements as far as their coordinates can be followed
+//! ([`super::count_elements`]). A warpgroup's product reads 8 rows of 16 bytes at a time, which every layout that a
+//! descriptor can name puts into different banks; the accelerator's copies and atomics are no requests of lanes.
+//!
+//! What cannot be counted is said in the report, and `deny(bank_conflicts)` refuses it: a promise that nobody
+//! looked at is none.
 
-use crate::artifact::ParamKind;
+use super::{count_elements, count_sectors};
 use crate::ast::Span;
 use crate::diag::{Diag, Sink, codes};
 use crate::ir::asynchronous::Async;
 use crate::ir::visit::each;
 use crate::ir::{
-    Access, Deny, Edge, GlobalView, Kernel, Op, SharedView, StmtKind, TensorType, Value,
+    Access, Deny, Edge, Kernel, Mma, MmaKind, Op, Operand, SharedView, StmtKind, TensorType, Value,
 };
 use crate::report::Report;
-use crate::schedule::narrow_global::contiguous_axis;
-use std::collections::BTreeSet;
-use tiki_layout::banks::{SECTOR_BYTES, SharedAccess};
+use crate::schedule::fragments::{self, How, Part, Side};
+use tiki_layout::banks::{BankError, SharedAccess};
 
 /// A count and the least it could be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -27,6 +32,11 @@ pub struct Cost {
 
 /// Counts every access.
 pub fn run(kernel: &Kernel, sink: &mut Sink, report: &mut Report) {
+    let mut count = Count {
+        kernel,
+        sink,
+        report,
+    };
     let tensor = |v: &Value| kernel.values[v.0 as usize].ty.tensor();
     each(&kernel.body, &mut |stmt| match &stmt.kind {
         StmtKind::Async(Async::CopyTile {
@@ -46,12 +56,22 @@ pub fn run(kernel: &Kernel, sink: &mut Sink, report: &mut Report) {
                 edge: Edge::Whole,
                 cache: *cache,
             };
-            shared(kernel, into, &t, *vector, "store", stmt.span, sink, report);
-            global(kernel, view, &t, &access, "load", stmt.span, sink, report);
+            count.tile(into, &t, *vector, "store", stmt.span);
+            count_sectors::tile(
+                kernel,
+                view,
+                &t,
+                &access,
+                "load",
+                stmt.span,
+                count.sink,
+                count.report,
+            );
         }
+        StmtKind::Async(Async::Mma(mma)) => count.product(mma, stmt.span),
         StmtKind::Let(v, Op::LoadShared { view, vector }) => {
             if let Some(t) = tensor(v) {
-                shared(kernel, view, t, *vector, "load", stmt.span, sink, report);
+                count.tile(view, t, *vector, "load", stmt.span);
             }
         }
         StmtKind::StoreShared {
@@ -60,12 +80,24 @@ pub fn run(kernel: &Kernel, sink: &mut Sink, report: &mut Report) {
             vector,
         } => {
             if let Some(t) = tensor(value) {
-                shared(kernel, view, t, *vector, "store", stmt.span, sink, report);
+                match fragments::matrix_store(kernel, view, t) {
+                    Some(store) => count.matrices(view, &store.rows, "store", stmt.span),
+                    None => count.tile(view, t, *vector, "store", stmt.span),
+                }
             }
         }
         StmtKind::Let(v, Op::Load { view, access, .. }) => {
             if let Some(t) = tensor(v) {
-                global(kernel, view, t, access, "load", stmt.span, sink, report);
+                count_sectors::tile(
+                    kernel,
+                    view,
+                    t,
+                    access,
+                    "load",
+                    stmt.span,
+                    count.sink,
+                    count.report,
+                );
             }
         }
         StmtKind::Store {
@@ -74,32 +106,29 @@ pub fn run(kernel: &Kernel, sink: &mut Sink, report: &mut Report) {
             access,
         } => {
             if let Some(t) = tensor(value) {
-                global(kernel, view, t, access, "store", stmt.span, sink, report);
+                count_sectors::tile(
+                    kernel,
+                    view,
+                    t,
+                    access,
+                    "store",
+                    stmt.span,
+                    count.sink,
+                    count.report,
+                );
             }
         }
         _ => {}
     });
+    count_elements::run(&mut count);
 }
 
-/// Wavefronts of one access of a warp: byte address of each lane that takes part.
-fn wavefronts(lanes: Vec<Option<i64>>, bytes: i64, writes: bool) -> Cost {
-    let access = if writes {
-        SharedAccess::store(bytes, lanes)
-    } else {
-        SharedAccess::load(bytes, lanes)
-    };
-    // The lowering splits what is wider or askew; then there is no single request to count.
-    access.map_or(Cost::default(), |access| {
-        let report = access.report();
-        Cost {
-            taken: report.wavefronts as u32,
-            least: report.ideal as u32,
-        }
-    })
-}
-
-/// The most expensive warp and instruction of a tile's access.
-fn worst(t: &TensorType, n: usize, cost: impl Fn(&[Option<usize>], usize) -> Cost) -> Cost {
+/// The most expensive warp and instruction of a tile's access; `None` if one cannot be counted.
+pub(super) fn worst(
+    t: &TensorType,
+    n: usize,
+    cost: impl Fn(&[Option<usize>], usize) -> Option<Cost>,
+) -> Option<Cost> {
     let rank = t.shape.len();
     let threads = t.dist.thread_count() as usize;
     let mut worst = Cost::default();
@@ -114,7 +143,7 @@ fn worst(t: &TensorType, n: usize, cost: impl Fn(&[Option<usize>], usize) -> Cos
                         .then_some(thread)
                 })
                 .collect();
-            let c = cost(&lanes, v);
+            let c = cost(&lanes, v)?;
             if c.taken.saturating_sub(c.least) > worst.taken.saturating_sub(worst.least)
                 || worst.taken == 0
             {
@@ -122,150 +151,158 @@ fn worst(t: &TensorType, n: usize, cost: impl Fn(&[Option<usize>], usize) -> Cos
             }
         }
     }
-    worst
+    Some(worst)
 }
 
-#[allow(clippy::too_many_arguments)]
-fn shared(
-    kernel: &Kernel,
-    view: &SharedView,
-    t: &TensorType,
-    vector: u32,
-    verb: &str,
-    span: Span,
-    sink: &mut Sink,
-    report: &mut Report,
-) {
-    let bytes = i64::from(t.dtype.bytes());
-    let rank = t.shape.len();
-    let writes = verb == "store";
-    let cost = worst(t, vector.max(1) as usize, |lanes, v| {
-        let at: Vec<Option<i64>> = lanes
-            .iter()
-            .map(|thread| {
-                let thread = (*thread)?;
-                if writes && !super::first_holder(&t.dist, thread as u32) {
-                    return None;
-                }
-                let linear = view.linear(&t.dist.coordinate(thread, v, rank));
-                Some(view.swizzle.map_or(linear, |x| x.apply(linear)) * bytes)
+/// Where counts go.
+pub(super) struct Count<'a, 'b> {
+    /// The program.
+    pub kernel: &'a Kernel,
+    /// What is denied goes here.
+    pub sink: &'b mut Sink,
+    /// What was counted goes here.
+    pub report: &'b mut Report,
+}
+
+impl Count<'_, '_> {
+    /// Byte address of each lane's `v`-th value.
+    fn addresses(
+        view: &SharedView,
+        t: &TensorType,
+        lanes: &[Option<usize>],
+        v: usize,
+    ) -> Vec<Option<i64>> {
+        let at = |thread: usize| {
+            let linear = view.linear(&t.dist.coordinate(thread, v, t.shape.len()));
+            view.swizzle.map_or(linear, |x| x.apply(linear)) * i64::from(t.dtype.bytes())
+        };
+        lanes.iter().map(|lane| lane.map(at)).collect()
+    }
+
+    /// A tile, `vector` elements a lane and instruction.
+    fn tile(&mut self, view: &SharedView, t: &TensorType, vector: u32, verb: &str, span: Span) {
+        let n = vector.max(1);
+        let width = i64::from(t.dtype.bytes() * n);
+        let writes = verb == "store";
+        let cost = worst(t, n as usize, |lanes, v| {
+            let storing = |thread: &usize| !writes || super::first_holder(&t.dist, *thread as u32);
+            let lanes: Vec<_> = lanes.iter().map(|lane| lane.filter(storing)).collect();
+            let at = Self::addresses(view, t, &lanes, v);
+            priced(if writes {
+                SharedAccess::store(width, at)
+            } else {
+                SharedAccess::load(width, at)
             })
-            .collect();
-        wavefronts(at, bytes * i64::from(vector.max(1)), writes)
-    });
-    let name = &kernel.shared[view.alloc].name;
-    let text = format!(
-        "{verb}: {} wavefronts an access, {} at least",
-        cost.taken, cost.least
-    );
-    report
-        .add("bank conflicts", span, name, text)
-        .number("wavefronts", cost.taken.into())
-        .number("least", cost.least.into());
-    if cost.taken > cost.least && kernel.deny.contains(&Deny::BankConflicts) {
-        sink.push(
-            Diag::error(
-                codes::BANK_CONFLICTS,
-                span,
-                format!(
-                    "the {verb} of `{name}` takes {} wavefronts where {} would do",
-                    cost.taken, cost.least
-                ),
-            )
-            .note(format!(
-                "{vector} elements of {bytes} bytes a lane; the map is {}",
-                t.dist
-            )),
+        });
+        let bytes = t.dtype.bytes();
+        let note = format!(
+            "{n} elements of {bytes} bytes a lane; the map is {}",
+            t.dist
         );
+        self.tell(view, verb, span, cost, note);
+    }
+
+    /// 8 x 8 matrices, whose rows the lanes name.
+    fn matrices(&mut self, view: &SharedView, rows: &TensorType, verb: &str, span: Span) {
+        let cost = worst(rows, 1, |lanes, v| {
+            let at = Self::addresses(view, rows, lanes, v);
+            priced(SharedAccess::matrices(at.into_iter().flatten()))
+        });
+        let note = format!(
+            "8 x 8 matrices, a row of 16 bytes a lane; the rows' map is {}",
+            rows.dist
+        );
+        self.tell(view, verb, span, cost, note);
+    }
+
+    /// What a product by warps reads.
+    fn product(&mut self, mma: &Mma, span: Span) {
+        if !matches!(mma.kind, MmaKind::Warp | MmaKind::WarpThrice) {
+            return;
+        }
+        let kernel = self.kernel;
+        let Some(acc) = kernel.vars[mma.acc.0 as usize].ty.tensor() else {
+            return;
+        };
+        let part = |side, rows: u32, warps: u32| Part {
+            side,
+            warps: mma.warps,
+            rows: rows / warps.max(1),
+            depth: mma.b.shape()[1],
+        };
+        let left = match &mma.a {
+            Operand::Shared(view) => Some((view, part(Side::A, acc.shape[0], mma.warps.0))),
+            Operand::Register(_) => None,
+        };
+        let right = (&mma.b, part(Side::B, acc.shape[1], mma.warps.1));
+        for (view, part) in left.into_iter().chain([right]) {
+            // A product that no instruction does is refused where it is lowered.
+            match fragments::form(kernel, view, part) {
+                Some((t, How::Matrices { .. })) => self.matrices(view, &t, "product", span),
+                Some((t, How::Words)) => {
+                    let words = 4 / t.dtype.bytes();
+                    self.tile(view, &t, words, "product", span);
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// Tells what a request costs.
+    pub fn tell(
+        &mut self,
+        view: &SharedView,
+        verb: &str,
+        span: Span,
+        cost: Option<Cost>,
+        note: String,
+    ) {
+        let name = &self.kernel.shared[view.alloc].name;
+        let denied = self.kernel.deny.contains(&Deny::BankConflicts);
+        let Some(cost) = cost else {
+            let text = format!("{verb}: not counted");
+            self.report.add("bank conflicts", span, name, text);
+            if denied {
+                self.sink.push(
+                    Diag::error(
+                        codes::BANK_CONFLICTS,
+                        span,
+                        format!("the wavefronts of the {verb} of `{name}` cannot be counted"),
+                    )
+                    .note(note),
+                );
+            }
+            return;
+        };
+        let text = format!(
+            "{verb}: {} wavefronts an access, {} at least",
+            cost.taken, cost.least
+        );
+        self.report
+            .add("bank conflicts", span, name, text)
+            .number("wavefronts", cost.taken.into())
+            .number("least", cost.least.into());
+        if cost.taken > cost.least && denied {
+            let (taken, least) = (cost.taken, cost.least);
+            self.sink.push(
+                Diag::error(
+                    codes::BANK_CONFLICTS,
+                    span,
+                    format!(
+                        "the {verb} of `{name}` takes {taken} wavefronts where {least} would do"
+                    ),
+                )
+                .note(note),
+            );
+        }
     }
 }
 
-#[allow(clippy::too_many_arguments)]
-fn global(
-    kernel: &Kernel,
-    view: &GlobalView,
-    t: &TensorType,
-    access: &Access,
-    verb: &str,
-    span: Span,
-    sink: &mut Sink,
-    report: &mut Report,
-) {
-    let bytes = i64::from(t.dtype.bytes());
-    let rank = t.shape.len();
-    let along = contiguous_axis(kernel, view);
-    let n = access.vector.max(1);
-    let writes = verb == "store";
-    let cost = worst(t, n as usize, |lanes, v| {
-        let mut sectors = BTreeSet::new();
-        let mut cells = BTreeSet::new();
-        for thread in lanes.iter().flatten() {
-            if writes && !super::first_holder(&t.dist, *thread as u32) {
-                continue;
-            }
-            let mut at = t.dist.coordinate(*thread, v, rank);
-            let within = along.map_or(0, |a| std::mem::take(&mut at[a]));
-            let (row, within) = match fixed_row(kernel, view, &at) {
-                Some(row) => (Vec::new(), (row + i64::from(within)) * bytes),
-                None => (at, i64::from(within) * bytes),
-            };
-            for byte in (within..within + bytes * i64::from(n)).step_by(bytes as usize) {
-                sectors.insert((row.clone(), byte / SECTOR_BYTES));
-                cells.insert((row.clone(), byte));
-            }
-        }
-        Cost {
-            taken: sectors.len() as u32,
-            least: (cells.len() as u32 * bytes as u32).div_ceil(SECTOR_BYTES as u32),
-        }
-    });
-    let name = &kernel.params[view.param].name;
-    report
-        .add(
-            "sectors",
-            span,
-            name,
-            format!(
-                "{verb}: {} sectors a warp's access, {} at least",
-                cost.taken, cost.least
-            ),
-        )
-        .number("sectors", cost.taken.into())
-        .number("least", cost.least.into());
-    if cost.taken > cost.least && kernel.deny.contains(&Deny::Uncoalesced) {
-        sink.push(
-            Diag::error(
-                codes::UNCOALESCED,
-                span,
-                format!(
-                    "a warp's {verb} of `{name}` touches {} sectors where {} would do",
-                    cost.taken, cost.least
-                ),
-            )
-            .note(format!(
-                "{n} elements of {bytes} bytes a lane; the map is {}",
-                t.dist
-            )),
-        );
-    }
-}
-
-/// Elements from the tile's first to this row's, if facts fix the pitch.
-fn fixed_row(kernel: &Kernel, view: &GlobalView, at: &[u32]) -> Option<i64> {
-    let p = &kernel.params[view.param];
-    let ParamKind::Tensor { rank, strided, .. } = p.kind else {
-        return None;
-    };
-    let mut sum = 0;
-    for (axis, c) in view.axes.iter().zip(at) {
-        let pitch: Option<i64> = (axis.axis + 1..rank as usize)
-            .map(|a| p.extents.get(a).copied().flatten().map(i64::from))
-            .product();
-        match pitch {
-            _ if *c == 0 => {}
-            Some(n) if !strided => sum += i64::from(*c) * n,
-            _ => return None,
-        }
-    }
-    Some(sum)
+/// What a request costs; `None` if it is none.
+pub(super) fn priced(access: Result<SharedAccess, BankError>) -> Option<Cost> {
+    let report = access.ok()?.report();
+    Some(Cost {
+        taken: report.wavefronts as u32,
+        least: report.ideal as u32,
+    })
 }

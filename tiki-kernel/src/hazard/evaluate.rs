@@ -59,6 +59,15 @@ impl Sum {
     }
 }
 
+/// The threads on each side of a condition.
+#[derive(Debug)]
+pub struct Sides {
+    /// Where it holds, and where not: by thread.
+    pub on: [Vec<bool>; 2],
+    /// Known, but for what all threads of the block share.
+    pub exact: bool,
+}
+
 /// Evaluates values of one kernel.
 #[derive(Debug)]
 pub struct Evaluator<'a> {
@@ -126,6 +135,24 @@ impl<'a> Evaluator<'a> {
         let result = self.compute(v).map(Rc::new);
         self.memo.insert(v, result.clone());
         result
+    }
+
+    /// Which of the threads `here` take each side of a condition: all of them, where it cannot be followed.
+    pub fn sides(&mut self, cond: Value, here: &[bool]) -> Sides {
+        let table = self.value(cond).filter(|s| s.known());
+        let same = self.kernel.values[cond.0 as usize].uniform == Uniform::Block;
+        let on = |wanted: bool| match &table {
+            Some(s) => here
+                .iter()
+                .zip(&s.table)
+                .map(|(h, c)| *h && (*c != 0) == wanted)
+                .collect(),
+            None => here.to_vec(),
+        };
+        Sides {
+            on: [on(true), on(false)],
+            exact: same || table.is_some(),
+        }
     }
 
     fn table(&self, f: impl Fn(i64) -> i64) -> Sum {

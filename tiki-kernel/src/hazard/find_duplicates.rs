@@ -62,19 +62,9 @@ impl<'a> Walk<'a, '_> {
                     then,
                     otherwise,
                 } => {
-                    let table = self.eval.value(*cond).filter(|s| s.known());
-                    let same = self.kernel.values[cond.0 as usize].uniform == Uniform::Block;
-                    let exact = exact && (same || table.is_some());
-                    for (side, wanted) in [(then, true), (otherwise, false)] {
-                        let on: Vec<bool> = match &table {
-                            Some(s) => here
-                                .iter()
-                                .zip(&s.table)
-                                .map(|(h, c)| *h && (*c != 0) == wanted)
-                                .collect(),
-                            None => here.to_vec(),
-                        };
-                        self.block(side, &on, exact);
+                    let sides = self.eval.sides(*cond, here);
+                    for (side, on) in [then, otherwise].into_iter().zip(&sides.on) {
+                        self.block(side, on, exact && sides.exact);
                     }
                 }
                 kind => {

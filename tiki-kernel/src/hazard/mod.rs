@@ -18,6 +18,8 @@
 //! depends on the schedule.
 
 pub mod check_barriers;
+mod count_elements;
+mod count_sectors;
 pub mod count_traffic;
 pub mod evaluate;
 pub mod find_duplicates;

@@ -38,7 +38,7 @@ pub struct Mode {
 impl Mode {
     /// A mode along an axis.
     #[must_use]
-    pub fn along(axis: usize, extent: u32, step: u32) -> Mode {
+    pub const fn along(axis: usize, extent: u32, step: u32) -> Mode {
         Mode {
             extent,
             axis: Some(axis as u8),

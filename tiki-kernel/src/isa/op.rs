@@ -2,6 +2,7 @@
 
 use super::row::{Count, Row, TyRef};
 use super::{Ty, modifiers::Modifier};
+use crate::target::Target;
 use std::fmt;
 
 /// Most words a row has.
@@ -27,6 +28,12 @@ impl Op {
             }
         }
         Op { row, picks }
+    }
+    /// Whether a target has the instruction.
+    #[must_use]
+    pub fn exists_on(&self, target: Target) -> bool {
+        let since = self.row.since;
+        target.arch().has(since.capability, since.exact) && target.row().ptx_version >= since.ptx
     }
     /// Reads the dotted text of an instruction as this row.
     #[must_use]

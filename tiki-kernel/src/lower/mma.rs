@@ -16,12 +16,12 @@
 //! The accumulator of warp (i, j) holds rows `i * WM ..` and columns `j * WN ..`; see [`layout`].
 
 use super::Lower;
-use super::fragments::{Loader, Part, Side, step};
+use super::fragments::Loader;
 use crate::dtype::DType;
 use crate::ir::{Dist, Mma, Mode, Operand as Left, TensorType, Value};
 use crate::isa::{self, Ty};
 use crate::ptx::{Operand, Reg};
-use crate::target::Arch;
+use crate::schedule::fragments::{Part, Side, step};
 
 /// The distribution of an accumulator (M, N) over warps.
 #[must_use]
@@ -195,7 +195,7 @@ impl<'a> Lower<'a> {
     fn product(&mut self, left: DType, right: DType, sums: DType) -> Option<isa::Op> {
         let [a, b] = [left, right].map(isa::core_type);
         let op = isa::mma(step(left), a, b, Ty::of_arithmetic(sums));
-        match op.filter(|op| self.exists(*op)) {
+        match op.filter(|op| op.exists_on(self.kernel.target)) {
             Some(op) => Some(op),
             None => {
                 self.refuse(format!(
@@ -205,12 +205,6 @@ impl<'a> Lower<'a> {
                 None
             }
         }
-    }
-
-    /// Whether the target has an instruction.
-    pub(super) fn exists(&self, op: isa::Op) -> bool {
-        let (arch, since): (Arch, _) = (self.kernel.target.arch(), op.row.since);
-        arch.has(since.capability, since.exact) && self.kernel.target.row().ptx_version >= since.ptx
     }
 
     /// Cuts f32 fragments to tf32; gives what is left over.

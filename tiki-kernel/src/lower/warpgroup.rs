@@ -61,7 +61,7 @@ impl<'a> Lower<'a> {
         let registers = matches!(mma.a, Left::Register(_));
         let [a, b] = [left, right].map(isa::core_type);
         let sums = Ty::of_arithmetic(acc.dtype);
-        let op = isa::wgmma(n, a, b, sums, registers).filter(|op| self.exists(*op));
+        let op = isa::wgmma(n, a, b, sums, registers).filter(|op| op.exists_on(self.kernel.target));
         let narrow = !left.is_int() || n <= 32 || n.is_multiple_of(16);
         let (Some(op), true) = (op, narrow && n <= COLUMNS) else {
             return self.refuse(format!(

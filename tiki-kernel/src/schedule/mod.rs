@@ -9,9 +9,12 @@
 //! 5. [`fuse_maps`]: a map used once is computed element by element in its user.
 //! 6. [`alias_variables`]: a variable that is read is not copied while nobody writes it.
 //!
+//! [`fragments`] decides by which instructions fragments of tensor cores are loaded and stored.
+//!
 //! Nothing here changes a result: an element is computed by the same operations in the same order.
 
 pub mod alias_variables;
+pub mod fragments;
 pub mod fuse_maps;
 pub mod narrow_global;
 pub mod order_loads;

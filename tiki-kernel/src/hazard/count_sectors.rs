@@ -1,0 +1,105 @@
+//! Sectors that a warp's access of global memory touches, by enumeration of its lanes.
+//!
+//! A sector has 32 bytes. Where a row's pitch is a run-time value, rows are taken to begin at sectors.
+
+use super::count_traffic::{Cost, worst};
+use crate::artifact::ParamKind;
+use crate::ast::Span;
+use crate::diag::{Diag, Sink, codes};
+use crate::ir::{Access, Deny, GlobalView, Kernel, TensorType};
+use crate::report::Report;
+use crate::schedule::narrow_global::contiguous_axis;
+use std::collections::BTreeSet;
+use tiki_layout::banks::SECTOR_BYTES;
+
+/// Counts one access.
+#[allow(clippy::too_many_arguments)]
+pub(super) fn tile(
+    kernel: &Kernel,
+    view: &GlobalView,
+    t: &TensorType,
+    access: &Access,
+    verb: &str,
+    span: Span,
+    sink: &mut Sink,
+    report: &mut Report,
+) {
+    let bytes = i64::from(t.dtype.bytes());
+    let rank = t.shape.len();
+    let along = contiguous_axis(kernel, view);
+    let n = access.vector.max(1);
+    let writes = verb == "store";
+    let cost = worst(t, n as usize, |lanes, v| {
+        let mut sectors = BTreeSet::new();
+        let mut cells = BTreeSet::new();
+        for thread in lanes.iter().flatten() {
+            if writes && !super::first_holder(&t.dist, *thread as u32) {
+                continue;
+            }
+            let mut at = t.dist.coordinate(*thread, v, rank);
+            let within = along.map_or(0, |a| std::mem::take(&mut at[a]));
+            let (row, within) = match fixed_row(kernel, view, &at) {
+                Some(row) => (Vec::new(), (row + i64::from(within)) * bytes),
+                None => (at, i64::from(within) * bytes),
+            };
+            for byte in (within..within + bytes * i64::from(n)).step_by(bytes as usize) {
+                sectors.insert((row.clone(), byte / SECTOR_BYTES));
+                cells.insert((row.clone(), byte));
+            }
+        }
+        Some(Cost {
+            taken: sectors.len() as u32,
+            least: (cells.len() as u32 * bytes as u32).div_ceil(SECTOR_BYTES as u32),
+        })
+    });
+    let cost = cost.unwrap_or_default();
+    let name = &kernel.params[view.param].name;
+    report
+        .add(
+            "sectors",
+            span,
+            name,
+            format!(
+                "{verb}: {} sectors a warp's access, {} at least",
+                cost.taken, cost.least
+            ),
+        )
+        .number("sectors", cost.taken.into())
+        .number("least", cost.least.into());
+    if cost.taken > cost.least && kernel.deny.contains(&Deny::Uncoalesced) {
+        sink.push(
+            Diag::error(
+                codes::UNCOALESCED,
+                span,
+                format!(
+                    "a warp's {verb} of `{name}` touches {} sectors where {} would do",
+                    cost.taken, cost.least
+                ),
+            )
+            .note(format!(
+                "{n} elements of {bytes} bytes a lane; the map is {}",
+                t.dist
+            )),
+        );
+    }
+}
+
+/// Elements from the tile's first to this row's, if facts fix the pitch.
+fn fixed_row(kernel: &Kernel, view: &GlobalView, at: &[u32]) -> Option<i64> {
+    let p = &kernel.params[view.param];
+    let ParamKind::Tensor { rank, strided, .. } = p.kind else {
+        return None;
+    };
+    let mut sum = 0;
+    for (axis, c) in view.axes.iter().zip(at) {
+        let pitch: Option<i64> = (axis.axis + 1..rank as usize)
+            .map(|a| p.extents.get(a).copied().flatten().map(i64::from))
+            .product();
+        match pitch {
+            _ if *c == 0 => {}
+            Some(n) if !strided => sum += i64::from(*c) * n,
+            _ => return None,
+        }
+    }
+    Some(sum)
+}
