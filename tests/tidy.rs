@@ -114,9 +114,16 @@ fn files_are_small_rooms() {
         if lines > LIMIT || (lines > ROOM && !known) {
             bad.push(format!("{}: {lines} lines", file.path));
         } else if lines <= ROOM && known {
-            println!("{} has become a room: take it off the list", file.path);
+            bad.push(format!(
+                "{}: has become a room, take it off the list",
+                file.path
+            ));
         }
     }
+    let gone = LONG
+        .iter()
+        .filter(|p| !rust().iter().any(|f| f.path == **p));
+    bad.extend(gone.map(|p| format!("{p}: is no more, take it off the list")));
     none(
         "files of at most 350 lines, 600 for those on the list",
         &bad,

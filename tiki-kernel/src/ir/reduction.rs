@@ -113,15 +113,6 @@ impl Steps {
     }
 }
 
-/// The type partial values are held in.
-#[must_use]
-pub fn partial_dtype(op: ReduceOp, dtype: DType) -> DType {
-    match op {
-        ReduceOp::ArgMax | ReduceOp::ArgMin => DType::U64,
-        _ => dtype,
-    }
-}
-
 /// Bytes of a partial value in scratch: 16-bit values take a word of their own, and an index beside a
 /// 64-bit value takes another.
 #[must_use]

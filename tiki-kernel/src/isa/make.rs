@@ -98,11 +98,6 @@ pub fn max_nan(t: Ty) -> Op {
     )
     .nan()
 }
-/// `d` = the high half of `a * b`.
-#[must_use]
-pub fn mul_hi(t: Ty) -> Op {
-    typed(&int::MUL, as_int(t)).with(Half::Hi)
-}
 /// `d = a * b`, twice as wide; `t` is the operands' type.
 #[must_use]
 pub fn mul_wide(t: Ty) -> Op {
@@ -157,16 +152,6 @@ by_bits! {
 #[must_use]
 pub fn shr(t: Ty) -> Op {
     typed(&int::SHR, t)
-}
-/// `d` = one word of `{b, a}` shifted left by `c`, wrapping.
-#[must_use]
-pub fn shf_l() -> Op {
-    Op::new(&int::SHF).set("dir", "l")
-}
-/// `d` = one word of `{b, a}` shifted right by `c`, wrapping.
-#[must_use]
-pub fn shf_r() -> Op {
-    Op::new(&int::SHF).set("dir", "r")
 }
 /// `d` = `c` bits of `a` from place `b` on, extended.
 #[must_use]
@@ -331,30 +316,6 @@ plain! {
 #[must_use]
 pub fn div_approx() -> Op {
     Op::new(&unit::DIV).set("kind", "approx")
-}
-/// `d` = 2 to the `a`, approximately, of 16-bit floats.
-#[must_use]
-pub fn ex2_approx_half(t: Ty) -> Op {
-    typed(
-        if matches!(t, Ty::F16 | Ty::F16x2) {
-            &unit::EX2_F16
-        } else {
-            &unit::EX2_BF16
-        },
-        t,
-    )
-}
-/// `d` = hyperbolic tangent, approximately, of 16-bit floats.
-#[must_use]
-pub fn tanh_approx_half(t: Ty) -> Op {
-    typed(
-        if matches!(t, Ty::F16 | Ty::F16x2) {
-            &unit::TANH_F16
-        } else {
-            &unit::TANH_BF16
-        },
-        t,
-    )
 }
 /// A conversion from type `a` to type `d`. Between floats it rounds to nearest even where it must; float
 /// to integer truncates; [`Op::with`] changes the rounding.

@@ -176,11 +176,6 @@ impl Ty {
     pub fn of_arithmetic(t: DType) -> Ty {
         Ty::by_name(t.row().ptx).expect("every element type names a PTX type")
     }
-    /// The bit type an instruction names to load or store an element type.
-    #[must_use]
-    pub fn of_storage(t: DType) -> Ty {
-        Ty::by_name(t.row().bits).expect("every element type names a PTX bit type")
-    }
     /// Whether a register of type `self` may stand where an instruction says `wanted`. With `wide`
     /// (loads, stores, conversions) a wider register may too.
     #[must_use]

@@ -48,11 +48,6 @@ impl FnBuilder {
         self.function.params.push(var);
         Param(self.function.params.len() - 1)
     }
-    /// A parameter's name.
-    #[must_use]
-    pub fn param_name(&self, p: Param) -> &str {
-        &self.function.params[p.0].name
-    }
     /// The value of a parameter, in a new register of its type (bytes in a 16-bit one).
     pub fn load_param(&mut self, p: Param) -> Reg {
         let var = &self.function.params[p.0];
@@ -123,22 +118,6 @@ impl FnBuilder {
             Some(Guard {
                 reg: p,
                 negated: false,
-            }),
-            op,
-            operands,
-        );
-    }
-    /// An instruction where `p` is false.
-    pub fn emit_unless<T: Into<Operand>>(
-        &mut self,
-        p: Reg,
-        op: Op,
-        operands: impl IntoIterator<Item = T>,
-    ) {
-        self.guarded(
-            Some(Guard {
-                reg: p,
-                negated: true,
             }),
             op,
             operands,
