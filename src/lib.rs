@@ -1,19 +1,8 @@
-//! Tiki: GPU kernels in Rust whose body says where every byte goes.
+#![doc = include_str!("../README.md")]
 //!
-//! ```ignore
-//! use tiki::prelude::*;
+//! # Where things are
 //!
-//! #[tiki::kernel(threads = 256, grid = [x.dim(0).div_ceil(1024)])]
-//! pub fn add(x: &Global<f32, 1>, y: &Global<f32, 1>, out: &mut Global<f32, 1>) {
-//!     let map = ThreadMap::linear(256).vector_up_to(4);
-//!     let at = [block_idx().x];
-//!     let sum = x.tile([1024], at).load(map) + y.tile([1024], at).load(map);
-//!     out.tile_mut([1024], at).store(&sum);
-//! }
-//! ```
-//!
-//! [`kernel`] compiles the function to PTX while the crate is built; `add::launch(&stream, &x, &y, &mut
-//! out)` runs it. What can stand in a body is in [`prelude`]; devices, tensors and streams are here.
+//! [`kernel`] compiles a function to PTX while the crate is built, and gives it `launch`. What can stand in a body is in [`prelude`]; devices, tensors and streams are here.
 //!
 //! [`guide`] goes through all of it with a first kernel.
 //!
