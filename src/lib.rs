@@ -1,3 +1,5 @@
+//! GPU kernels in Rust whose body says where every byte goes: the readme, then where things are.
+//!
 #![doc = include_str!("../README.md")]
 //!
 //! # Where things are

@@ -16,6 +16,7 @@ pub mod check;
 pub mod compile;
 pub mod diag;
 pub mod dtype;
+pub mod fit;
 pub mod hazard;
 pub mod instance;
 pub mod ir;

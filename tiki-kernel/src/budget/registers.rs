@@ -351,6 +351,18 @@ fn carried(function: &Function, uniform: &BTreeSet<Reg>) -> BTreeSet<Reg> {
     }
 }
 
+/// Whether roles that set `count` registers may set `more`: a thread has them, and the block's share of the file does.
+fn pool_holds(kernel: &Kernel, count: u32, more: u32) -> bool {
+    let row = kernel.target.row();
+    let entry =
+        (row.registers_per_sm / kernel.threads.max(1) / 8 * 8).min(row.registers_per_thread);
+    let asked = kernel.roles.iter().map(|(threads, own)| {
+        let own = if *own == count { more } else { *own };
+        threads * own
+    });
+    more <= row.registers_per_thread && asked.sum::<u32>() <= entry * kernel.threads
+}
+
 /// Holds the bound against the budgets.
 pub fn check(kernel: &Kernel, lowered: &Lowered, sink: &mut Sink, report: &mut Report) -> u32 {
     let Some(function) = lowered.module.functions.last() else {
@@ -372,18 +384,19 @@ pub fn check(kernel: &Kernel, lowered: &Lowered, sink: &mut Sink, report: &mut R
             .number("bound", role.registers.into());
         if role.registers > count {
             let rounded = role.registers.div_ceil(8) * 8;
-            sink.push(
-                Diag::error(
-                    codes::REGISTER_LIMIT,
-                    kernel.span,
-                    format!(
-                        "kernel `{}` may need {} registers a thread behind `set_registers({count})`",
-                        kernel.entry, role.registers
-                    ),
-                )
-                .note(format!("live at the fullest point: {}", list(&role.items)))
-                .help(format!("set_registers({rounded})")),
-            );
+            let mut diag = Diag::error(
+                codes::REGISTER_LIMIT,
+                kernel.span,
+                format!(
+                    "kernel `{}` may need {} registers a thread behind `set_registers({count})`",
+                    kernel.entry, role.registers
+                ),
+            )
+            .note(format!("live at the fullest point: {}", list(&role.items)));
+            if pool_holds(kernel, count, rounded) {
+                diag = diag.help(format!("set_registers({rounded})"));
+            }
+            sink.push(diag);
         }
     }
     for (name, n) in &bound.items {

@@ -192,6 +192,7 @@ impl<'a> Check<'a> {
             cluster: 1,
             registers: None,
             shared_budget: None,
+            roles: Vec::new(),
             blocks_per_sm: None,
             params: Vec::new(),
             shared: Vec::new(),

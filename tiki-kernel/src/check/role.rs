@@ -214,6 +214,8 @@ impl<'a> Check<'a> {
         let entry = (self.kernel.target.row().registers_per_sm / self.kernel.threads / 8 * 8)
             .min(self.kernel.target.row().registers_per_thread);
         self.roles.push((here, count, call.span));
+        let threads = here.count_ones() * 32;
+        self.kernel.roles.push((threads, count));
         let total: u32 = self
             .roles
             .iter()

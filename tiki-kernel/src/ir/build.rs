@@ -32,6 +32,7 @@ impl Builder {
                 cluster: 1,
                 registers: None,
                 shared_budget: None,
+                roles: Vec::new(),
                 blocks_per_sm: None,
                 params: Vec::new(),
                 shared: Vec::new(),

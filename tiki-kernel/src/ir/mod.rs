@@ -69,6 +69,8 @@ pub struct Kernel {
     pub cluster: u32,
     /// Registers a thread may use, if the author set a budget.
     pub registers: Option<u32>,
+    /// What roles set: threads, registers of each.
+    pub roles: Vec<(u32, u32)>,
     /// Shared bytes a block may use, if the author set a budget.
     pub shared_budget: Option<u32>,
     /// Blocks that must be resident on an SM, if the author asked.

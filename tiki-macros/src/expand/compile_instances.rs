@@ -23,6 +23,7 @@ use tiki_kernel::check;
 use tiki_kernel::compile::{Instance, Output, compile_instance};
 use tiki_kernel::diag::codes::INTERNAL;
 use tiki_kernel::diag::{Diag, Severity, Sink};
+use tiki_kernel::fit;
 
 /// Room for the compiler's recursion: as much as rustc gives its own threads.
 const STACK: usize = 16 << 20;
@@ -247,7 +248,9 @@ fn guarded(
                 dumps.push((stage.to_owned(), title.to_owned(), text.to_owned()));
             }
         });
-        (output, sink.take())
+        let mut diags = sink.take();
+        fit::offer(program, instance, &mut diags);
+        (output, diags)
     };
     let (output, diags) = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
         let text = panic
