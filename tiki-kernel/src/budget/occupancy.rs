@@ -60,6 +60,13 @@ pub fn registers_for(target: Target, threads: u32, wanted: u32) -> u32 {
         .unwrap_or(0)
 }
 
+/// Registers of each thread when a block whose roles set their own begins: an equal share of the file, in steps of 8.
+#[must_use]
+pub fn registers_at_entry(target: Target, threads: u32) -> u32 {
+    let row = target.row();
+    (row.registers_per_sm / threads.max(1) / 8 * 8).min(row.registers_per_thread)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -354,13 +354,12 @@ fn carried(function: &Function, uniform: &BTreeSet<Reg>) -> BTreeSet<Reg> {
 /// Whether roles that set `count` registers may set `more`: a thread has them, and the block's share of the file does.
 fn pool_holds(kernel: &Kernel, count: u32, more: u32) -> bool {
     let row = kernel.target.row();
-    let entry =
-        (row.registers_per_sm / kernel.threads.max(1) / 8 * 8).min(row.registers_per_thread);
+    let pool = occupancy::registers_at_entry(kernel.target, kernel.threads) * kernel.threads;
     let asked = kernel.roles.iter().map(|(threads, own)| {
         let own = if *own == count { more } else { *own };
         threads * own
     });
-    more <= row.registers_per_thread && asked.sum::<u32>() <= entry * kernel.threads
+    more <= row.registers_per_thread && asked.sum::<u32>() <= pool
 }
 
 /// Holds the bound against the budgets.

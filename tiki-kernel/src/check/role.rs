@@ -7,6 +7,7 @@ use super::call::Call;
 use super::value::{Num, Scalar, Val};
 use super::{Check, Push};
 use crate::ast::Span;
+use crate::budget::occupancy;
 use crate::diag::codes;
 use crate::dtype::DType;
 use crate::ir::{
@@ -210,9 +211,7 @@ impl<'a> Check<'a> {
             );
             return self.refuse(diag);
         }
-        // At entry every thread has an equal share of the file, in steps of 8.
-        let entry = (self.kernel.target.row().registers_per_sm / self.kernel.threads / 8 * 8)
-            .min(self.kernel.target.row().registers_per_thread);
+        let entry = occupancy::registers_at_entry(self.kernel.target, self.kernel.threads);
         self.roles.push((here, count, call.span));
         let threads = here.count_ones() * 32;
         self.kernel.roles.push((threads, count));
