@@ -270,7 +270,8 @@ fn each_mode(shape: &Tuple, stride: &Tuple, f: &mut impl FnMut(Mode) -> Result<(
     }
 }
 
-fn collect(shape: &Tuple, stride: &Tuple, out: &mut Modes) {
+/// Appends the leaves of `shape` and `stride`, which are nested alike.
+pub(crate) fn collect(shape: &Tuple, stride: &Tuple, out: &mut Modes) {
     match (shape, stride) {
         (Tuple::Int(extent), Tuple::Int(stride)) => out.push(Mode {
             extent: *extent,

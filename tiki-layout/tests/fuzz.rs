@@ -11,6 +11,9 @@ use std::time::{Duration, Instant};
 use tiki_layout::atoms::{
     CopyAtom, CopyMap, Major, MmaAtom, Operand, SharedAtom, TiledCopy, TiledMma,
 };
+use tiki_layout::banks::{
+    BankError, GlobalAccess, Optimality, Request, SharedAccess, TileAccess, choose_swizzle,
+};
 use tiki_layout::coord::{
     coord_to_coord, coord_to_index, coord_to_offset, index_to_coord, offset_to_coord,
 };
@@ -331,6 +334,86 @@ fn of_the_rest(r: &mut Random, pool: &[Layout], say: &mut String) -> Result<()> 
     }
 }
 
+/// Lane addresses: mostly multiples of the width and near one another, as an access of a kernel has them.
+fn lanes(r: &mut Random, width: i64) -> Vec<i64> {
+    let (first, wild) = (r.below(4096) as i64 & !0xf, r.one_in(4));
+    let step = r.number().wrapping_mul(width);
+    let across = r.number().wrapping_mul(width);
+    let count = *r.pick(&[0, 1, 8, 16, 31, 32, 32, 32, 33, 64]);
+    (0..count)
+        .map(|lane| match wild && r.one_in(8) {
+            true => r.number(),
+            false => first
+                .wrapping_add(step.wrapping_mul(lane % 8))
+                .wrapping_add(across.wrapping_mul(lane / 8)),
+        })
+        .collect()
+}
+
+/// Costs of accesses: what is counted lies between what any placement costs and one word at a time.
+fn of_banks(
+    r: &mut Random,
+    pool: &[Layout],
+    say: &mut String,
+) -> std::result::Result<(), BankError> {
+    let map = r.pick(pool).clone();
+    let (width, element) = (
+        *r.pick(&[1, 2, 4, 8, 16, 16, 0, 3, -4]),
+        *r.pick(&[1, 2, 4, 8, 16, 0, i64::MAX, -2]),
+    );
+    let at = lanes(r, width);
+    let which = r.below(5);
+    *say = format!("banks {which}: map = {map}, width = {width}, element = {element}, at = {at:?}");
+    let some = at.iter().map(|a| Some(*a).filter(|_| !r.one_in(16)));
+    let some: Vec<Option<i64>> = some.collect();
+    match which {
+        0 | 1 => {
+            let access = match r.below(6) {
+                0 => SharedAccess::load(width, some),
+                1 => SharedAccess::store(width, some),
+                2 => SharedAccess::matrices(at),
+                3 => SharedAccess::load_of_map(&map, element, width),
+                4 => SharedAccess::store_of_map(&map, element, width),
+                _ => SharedAccess::matrices_of_map(&map, element),
+            }?;
+            let (report, words) = (access.report(), access.words());
+            let distinct: usize = words.iter().map(|phase| phase.len()).sum();
+            assert!(report.ideal <= report.wavefronts && report.wavefronts <= distinct);
+            assert!(report.degree <= report.wavefronts);
+            assert_eq!(report.wavefronts, report.excess() + report.ideal);
+            for service in access.services() {
+                assert!((0..32).contains(&service.bank) && service.wavefront < report.degree);
+            }
+        }
+        2 => {
+            let access = match r.one_in(2) {
+                true => GlobalAccess::new(width, some),
+                false => GlobalAccess::of_map(&map, element, width),
+            }?;
+            let report = access.report();
+            assert!(report.ideal <= report.sectors && report.lines <= report.sectors);
+        }
+        _ => {
+            let mut all = Vec::new();
+            for _ in 0..1 + r.below(3) {
+                let kind = *r.pick(&[Request::Load, Request::Store, Request::Matrices]);
+                let access = match r.below(4) {
+                    0 if small(&map) => TileAccess::loads(&map, element, width),
+                    1 if small(&map) => TileAccess::matrices(&map, element),
+                    _ => TileAccess::from_addresses(lanes(r, width), width, kind),
+                };
+                all.push(access?.weighted(r.next() >> r.below(64)));
+            }
+            let best = choose_swizzle(element, &all)?;
+            assert!(best.bound <= best.wavefronts && best.wavefronts <= best.unswizzled);
+            if best.optimality == Optimality::BoundReached {
+                assert_eq!(best.wavefronts, best.bound);
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Random bytes of layout notation.
 fn of_text(r: &mut Random, say: &mut String) -> Result<()> {
     let words = [
@@ -375,7 +458,8 @@ fn no_operation_panics() {
         .and_then(|text| text.parse().ok())
         .unwrap_or(1);
     let end = Instant::now() + Duration::from_secs(seconds);
-    let (mut calls, mut answers, mut slowest) = (0_u64, 0_u64, (Duration::ZERO, String::new()));
+    let (mut calls, mut answers, mut counts) = (0_u64, 0_u64, 0_u64);
+    let mut slowest = (Duration::ZERO, String::new());
     let mut seed = first;
     while Instant::now() < end {
         let mut r = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
@@ -386,6 +470,16 @@ fn no_operation_panics() {
         for _ in 0..200 {
             let mut say = String::new();
             let start = Instant::now();
+            if r.one_in(8) {
+                let counted = catch_unwind(AssertUnwindSafe(|| of_banks(&mut r, &pool, &mut say)));
+                calls += 1;
+                match counted {
+                    Err(_) => panic!("panicked with seed {seed} at {say}"),
+                    Ok(Err(error)) => assert!(!error.to_string().is_empty(), "{say}"),
+                    Ok(Ok(_)) => (answers, counts) = (answers + 1, counts + 1),
+                }
+                continue;
+            }
             let answer = catch_unwind(AssertUnwindSafe(|| match r.below(10) {
                 0 => of_text(&mut r, &mut say).map(|()| None),
                 1..=3 => of_the_rest(&mut r, &pool, &mut say).map(|()| None),
@@ -414,11 +508,11 @@ fn no_operation_panics() {
         seed += 1;
     }
     println!(
-        "{calls} calls, {answers} answers, seeds {first}..{seed}; slowest {:?}: {}",
+        "{calls} calls, {answers} answers of which {counts} of banks, seeds {first}..{seed}; slowest {:?}: {}",
         slowest.0, slowest.1
     );
     assert!(
-        calls > 0 && answers > calls / 10,
+        calls > 0 && answers > calls / 10 && counts > calls / 100,
         "{answers} answers of {calls} calls: the fuzz reaches nothing"
     );
 }

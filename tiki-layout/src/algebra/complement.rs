@@ -25,8 +25,13 @@ pub(crate) fn sorted_modes(op: &'static str, layout: &Layout) -> Result<Modes> {
             shape: layout.shape().clone(),
         });
     }
+    live_modes(op, &layout.flat())
+}
+
+/// The same of the leaves of a layout that is not empty.
+pub(super) fn live_modes(op: &'static str, flat: &[Mode]) -> Result<Modes> {
     let live = |mode: &Mode| mode.extent > 1 && mode.stride != 0;
-    let mut modes = merge_all(layout.flat().iter().copied().filter(live))?;
+    let mut modes = merge_all(flat.iter().copied().filter(live))?;
     if let Some(mode) = modes.iter().find(|mode| mode.stride < 0) {
         return Err(Error::NegativeStride {
             op,
@@ -36,6 +41,44 @@ pub(crate) fn sorted_modes(op: &'static str, layout: &Layout) -> Result<Modes> {
     }
     modes.sort_by_key(|mode| mode.stride);
     Ok(modes)
+}
+
+/// What lies between sorted modes.
+pub(super) struct Gaps {
+    pub(super) modes: Modes,
+    /// Where the copy after the modes and their gaps begins.
+    pub(super) below: i64,
+    /// The first offset that neither has, if strides do not divide each other.
+    pub(super) unreached: Option<i64>,
+}
+
+/// The gaps between `modes`, which are sorted and live ([`live_modes`]).
+pub(super) fn gaps_between(modes: &[Mode]) -> Result<Gaps> {
+    let mut gaps = Gaps {
+        modes: Modes::new(),
+        below: 1,
+        unreached: None,
+    };
+    for mode in modes {
+        let below = gaps.below;
+        if mode.stride < below {
+            return Err(Error::Overlap {
+                op: OP,
+                extent: mode.extent,
+                stride: mode.stride,
+                below,
+            });
+        }
+        if mode.stride % below != 0 && gaps.unreached.is_none() {
+            gaps.unreached = Some(mode.stride - mode.stride % below);
+        }
+        gaps.modes.push(Mode {
+            extent: mode.stride / below,
+            stride: below,
+        });
+        gaps.below = mul(OP, mode.stride, mode.extent)?;
+    }
+    Ok(gaps)
 }
 
 impl Layout {
@@ -78,27 +121,8 @@ impl Layout {
     /// asks for one copy only, because what is read past the end goes there.
     /// Also the first offset that neither has, if strides do not divide each other.
     pub(crate) fn gaps(&self, bound: &Tuple) -> Result<(Modes, Option<i64>)> {
-        let modes = sorted_modes(OP, self)?;
-        let (mut out, mut unreached) = (Modes::new(), None);
-        let mut below = 1;
-        for mode in modes.iter() {
-            if mode.stride < below {
-                return Err(Error::Overlap {
-                    op: OP,
-                    extent: mode.extent,
-                    stride: mode.stride,
-                    below,
-                });
-            }
-            if mode.stride % below != 0 && unreached.is_none() {
-                unreached = Some(mode.stride - mode.stride % below);
-            }
-            out.push(Mode {
-                extent: mode.stride / below,
-                stride: below,
-            });
-            below = mul(OP, mode.stride, mode.extent)?;
-        }
+        let mut gaps = gaps_between(&sorted_modes(OP, self)?)?;
+        let below = gaps.below;
         let rest = match bound {
             Tuple::Int(bound) if *bound < 0 => {
                 return Err(Error::NegativeExtent {
@@ -109,10 +133,10 @@ impl Layout {
             Tuple::Int(bound) => div_up(*bound, below),
             bound => bound.ceil_div(&Tuple::Int(below))?.product()?,
         };
-        out.push(Mode {
+        gaps.modes.push(Mode {
             extent: rest,
             stride: below,
         });
-        Ok((out, unreached))
+        Ok((gaps.modes, gaps.unreached))
     }
 }

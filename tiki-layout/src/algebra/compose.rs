@@ -28,15 +28,30 @@ const OP: &str = "composition";
 pub const ENUMERATION_LIMIT: i64 = 1 << 20;
 
 /// The largest digit each mode of `A` can be asked for, and whether all walks so far were exact.
-struct Walk<'a> {
+pub(super) struct Walk<'a> {
     a: &'a [Mode],
     digits: Inline<i64, 8>,
     exact: bool,
     failed: bool,
 }
 
-impl Walk<'_> {
-    fn leaf(&mut self, extent: i64, stride: i64) -> Result<Modes> {
+impl<'a> Walk<'a> {
+    /// Walks over `a`: the coalesced modes of a layout, the last of which goes on.
+    pub(super) fn over(a: &'a [Mode]) -> Self {
+        Walk {
+            digits: a.iter().map(|_| 0).collect(),
+            a,
+            exact: true,
+            failed: false,
+        }
+    }
+
+    /// Whether what was walked so far is the composition, without visiting an index.
+    pub(super) fn holds(&self) -> bool {
+        !self.failed && self.exact && !self.carries()
+    }
+
+    pub(super) fn leaf(&mut self, extent: i64, stride: i64) -> Result<Modes> {
         let one = |stride| [Mode { extent, stride }].into_iter().collect();
         if extent == 1 || stride == 0 {
             return Ok(one(0));
@@ -89,7 +104,7 @@ impl Walk<'_> {
         Ok(out)
     }
 
-    fn tree(&mut self, shape: &Tuple, stride: &Tuple) -> Result<(Tuple, Tuple)> {
+    pub(super) fn tree(&mut self, shape: &Tuple, stride: &Tuple) -> Result<(Tuple, Tuple)> {
         match (shape, stride) {
             (Tuple::Int(extent), Tuple::Int(stride)) => Ok(tuples(&self.leaf(*extent, *stride)?)),
             (shape, stride) => {
@@ -116,7 +131,7 @@ impl Walk<'_> {
 }
 
 /// Modes as (shape, stride): a single one is an integer.
-fn tuples(modes: &[Mode]) -> (Tuple, Tuple) {
+pub(super) fn tuples(modes: &[Mode]) -> (Tuple, Tuple) {
     match modes {
         [mode] => (Tuple::Int(mode.extent), Tuple::Int(mode.stride)),
         _ => (
@@ -221,15 +236,10 @@ impl Layout {
             });
         }
         let a = coalesce_extended(&self.flat())?;
-        let mut walk = Walk {
-            digits: a.iter().map(|_| 0).collect(),
-            a: &a,
-            exact: true,
-            failed: false,
-        };
+        let mut walk = Walk::over(&a);
         let (shape, stride) = walk.tree(other.shape(), other.stride())?;
         let failed = walk.failed;
-        if !failed && walk.exact && !walk.carries() {
+        if walk.holds() {
             return Layout::from_parts(shape, stride);
         }
         if other.size() > ENUMERATION_LIMIT {

@@ -18,6 +18,7 @@
 //! elements of `A` in no tile at all, such as `(4,2):(1,10)` of 20, is refused.
 
 use super::coalesce::coalesce_flat;
+use super::cut;
 use crate::coord::Coord;
 use crate::error::{Error, Result};
 use crate::{Layout, Tiler, Tuple};
@@ -34,10 +35,14 @@ impl Layout {
     /// assert_eq!(d.unwrap().to_string(), "((3,3),((2,4),(2,2))):((177,59),((13,2),(26,1)))");
     /// ```
     pub fn logical_divide(&self, tiler: impl Into<Tiler>) -> Result<Layout> {
-        self.divide_by(&tiler.into())
+        let tiler = tiler.into();
+        match cut::logical(self.shape(), self.stride(), &tiler) {
+            Some((shape, stride)) => Layout::from_parts(shape, stride),
+            None => self.divide_by(&tiler),
+        }
     }
 
-    fn divide_by(&self, tiler: &Tiler) -> Result<Layout> {
+    pub(super) fn divide_by(&self, tiler: &Tiler) -> Result<Layout> {
         match tiler {
             Tiler::Keep => Ok(self.clone()),
             Tiler::Layout(tile) => {
@@ -93,6 +98,10 @@ impl Layout {
     /// ```
     pub fn zipped_divide(&self, tiler: impl Into<Tiler>) -> Result<Layout> {
         let tiler = tiler.into();
+        if let Some((tile, rest)) = cut::zipped(self.shape(), self.stride(), &tiler) {
+            let (shape, stride) = cut::pair(tile, rest);
+            return Layout::from_parts(shape, stride);
+        }
         let (tile, rest) = unzip(self.divide_by(&tiler)?, &tiler)?;
         Ok(Layout::regroup(vec![tile, rest]))
     }

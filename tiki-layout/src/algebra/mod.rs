@@ -4,6 +4,7 @@ mod agree;
 pub(crate) mod coalesce;
 mod complement;
 mod compose;
+mod cut;
 mod divide;
 mod inverse;
 mod product;
