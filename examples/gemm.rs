@@ -5,10 +5,12 @@
 //!
 //! `cargo run --release --example gemm -- [M N K]` multiplies random matrices, `.. -- FILE.safetensors A B` two of
 //! a file, by the instance that the library picks; it checks a sample against f64, and prints the speed and
-//! the instance's budget. The kernels here show how such instances are written.
+//! the instance's budget. The kernels here show how such instances are written: shared memory, roles and epilogue
+//! here, the main loops out of the library (`tiki::gemm::schedule`), which its own instances are made of too.
 
 use std::error::Error;
 use std::process::ExitCode;
+use tiki::gemm::schedule::{fill_stages, multiply_ring, multiply_stages, stage_slab};
 use tiki::gemm::{Epilogue, GemmError, product};
 use tiki::prelude::*;
 
@@ -38,7 +40,6 @@ pub fn gemm_ampere<
     let load = Load::cp_async(128);
     let pipe = Pipeline::cp_async(STAGES);
     let gemm = Gemm::<E>::new(Warp::new(2, 2));
-    let mut acc = gemm.zeros([BM, BN]);
     let steps = a.dim(1).div_ceil(BK);
     let fetch = |k: usize| {
         let s = pipe.acquire();
@@ -46,14 +47,7 @@ pub fn gemm_ampere<
         load.copy(&b.tile([BN, BK], [n, k]), b_s.stage(s));
         pipe.commit();
     };
-    for k in 0..STAGES - 1 {
-        fetch(k);
-    }
-    for k in 0..steps {
-        let s = pipe.wait(); // the group's wait, then the block's barrier
-        gemm.accumulate(a_s.stage(s), b_s.stage(s), &mut acc); // acc += a @ b.T
-        fetch(k + STAGES - 1);
-    }
+    let acc = multiply_ring(&gemm, &pipe, STAGES, steps, fetch, a_s, b_s, [BM, BN]);
     c.tile_mut([BM, BN], [m, n]).store(&acc.cast::<E>());
 }
 
@@ -98,11 +92,10 @@ pub fn gemm_hopper<
         if elect_one() {
             let load = Load::tma();
             for [m, n] in tiles {
-                for k in 0..steps {
-                    let s = pipe.acquire();
+                fill_stages(&pipe, steps, |k: usize, s: usize| {
                     load.copy_into(&a.tile([BM, BK], [m, k]), a_s.stage(s), &pipe, s);
                     load.copy_into(&b.tile([BN, BK], [n, k]), b_s.stage(s), &pipe, s);
-                }
+                });
             }
         }
     } else {
@@ -110,39 +103,20 @@ pub fn gemm_hopper<
         let half = warpgroup_idx() - 1;
         let gemm = Gemm::<E>::warpgroup(Warp::new(4, 1));
         let (store, bar) = (Store::tma(), Barrier::named(128));
-        let spare = if BN > 64 { 1 } else { 0 }; // stores that may still read: the other slab's
+        let left = |s: usize| a_s.stage(s).tile([64, BK], [half, 0]);
+        let right = |s: usize| b_s.stage(s);
         for [m, n] in tiles {
-            let mut held = pipe.wait();
-            let mut acc = gemm.issue(
-                a_s.stage(held).tile([64, BK], [half, 0]),
-                b_s.stage(held),
-                gemm.zeros([64, BN]),
-            );
-            for _ in 1..steps {
-                let s = pipe.wait();
-                acc = acc.issue(a_s.stage(s).tile([64, BK], [half, 0]), b_s.stage(s));
-                warpgroup_wait(1); // all but the newest group are done: the older stage is free
-                pipe.release(held);
-                held = s;
-            }
-            warpgroup_wait(0);
+            let (sums, held) = multiply_stages(&gemm, &pipe, steps, [64, BN], &left, &right);
             pipe.release(held);
-            let out = acc.retire().cast::<E>();
             #[unroll]
             for slab in 0..BN / 64 {
                 let staged = out_s.stage(2 * half + slab % 2);
+                stage_slab(&store, &bar, slab, staged, || {
+                    sums.tile([64, 64], [0, slab]).cast::<E>()
+                });
                 if elect_one() {
-                    store.wait_read(spare);
-                }
-                bar.sync();
-                staged.store(&out.tile([64, 64], [0, slab]));
-                fence_async();
-                bar.sync();
-                if elect_one() {
-                    store.copy(
-                        staged,
-                        c.tile_mut([64, 64], [2 * m + half, n * (BN / 64) + slab]),
-                    );
+                    let at = [2 * m + half, n * (BN / 64) + slab];
+                    store.copy(staged, c.tile_mut([64, 64], at));
                     store.commit();
                 }
             }

@@ -4,7 +4,8 @@
 //! `any`: tiles come through registers, with whatever strides the operands have; for what the copies cannot
 //! take. Both end in the same epilogue: `c = act(alpha a @ b.T + bias) + beta d`.
 
-use super::epilogue::{act, residual};
+use super::epilogue::finished;
+use super::schedule::{multiply_copied, multiply_ring};
 use crate::prelude::*;
 
 #[tiki::kernel(target = "sm_80", warps = 4, registers = 224, shared = "100 KiB",
@@ -46,7 +47,6 @@ pub fn ampere<
     let load = Load::cp_async(128);
     let pipe = Pipeline::cp_async(STAGES);
     let gemm = Gemm::<E>::new(Warp::new(2, 2));
-    let mut acc = gemm.zeros([BM, BN]);
     let steps = a.dim(1).div_ceil(BK);
     let fetch = |k: usize| {
         let s = pipe.acquire();
@@ -54,24 +54,12 @@ pub fn ampere<
         load.copy(&b.tile([BN, BK], [n, k]), b_s.stage(s));
         pipe.commit();
     };
-    for k in 0..STAGES - 1 {
-        fetch(k);
-    }
-    for k in 0..steps {
-        let s = pipe.wait(); // the group's wait, then the block's barrier
-        fetch(k + STAGES - 1);
-        gemm.accumulate(a_s.stage(s), b_s.stage(s), &mut acc); // acc += a @ b.T
-    }
+    let acc = multiply_ring(&gemm, &pipe, STAGES, steps, fetch, a_s, b_s, [BM, BN]);
     if EPI == 0 {
         c.tile_mut([BM, BN], [m, n]).store(&acc.cast::<E>());
     } else {
-        let columns = bias.tile([BN], [n]).load_like(&acc.col_vector(0.0));
-        let y = acc
-            .map(|x| x * alpha)
-            .cols(&columns.cast::<f32>(), |x, b| x + b)
-            .map(|x| act(x, activation));
-        let old = d.tile([BM, BN], [m, n]).load_like(&acc);
-        let y = y.zip(&old.cast::<f32>(), |y, d| residual(y, d, beta));
+        let (columns, old) = (bias.tile([BN], [n]), d.tile([BM, BN], [m, n]));
+        let y = finished(&acc, &columns, &old, alpha, beta, activation);
         c.tile_mut([BM, BN], [m, n]).store(&y.cast::<E>());
     }
 }
@@ -96,21 +84,12 @@ pub fn any<E: Half>(
     let b_s = Shared::<E>::new(Layout::k_major::<E>([64, 32]));
     let map = ThreadMap::linear(128).vector_up_to(8);
     let gemm = Gemm::<E>::new(Warp::new(2, 2));
-    let mut acc = gemm.zeros([64, 64]);
-    for k in 0..a.dim(1).div_ceil(32) {
-        a_s.store(&a.tile([64, 32], [m, k]).load(map));
-        b_s.store(&b.tile([64, 32], [n, k]).load(map));
-        sync_block();
-        gemm.accumulate(a_s, b_s, &mut acc);
-        sync_block();
-    }
-    let columns = bias.tile([64], [n]).load_like(&acc.col_vector(0.0));
-    let y = acc
-        .map(|x| x * alpha)
-        .cols(&columns.cast::<f32>(), |x, b| x + b)
-        .map(|x| act(x, activation));
-    let old = d.tile([64, 64], [m, n]).load_like(&acc);
-    let y = y.zip(&old.cast::<f32>(), |y, d| residual(y, d, beta));
+    let left = |k: usize| a.tile([64, 32], [m, k]);
+    let right = |k: usize| b.tile([64, 32], [n, k]);
+    let steps = a.dim(1).div_ceil(32);
+    let acc = multiply_copied(&gemm, steps, map, a_s, b_s, left, right, [64, 64]);
+    let (columns, old) = (bias.tile([64], [n]), d.tile([64, 64], [m, n]));
+    let y = finished(&acc, &columns, &old, alpha, beta, activation);
     c.tile_mut([64, 64], [m, n]).store(&y.cast::<E>());
 }
 
@@ -138,22 +117,13 @@ pub fn single<const THRICE: usize>(
     } else {
         Gemm::<f32>::tf32(Warp::new(2, 2))
     };
-    let mut acc = gemm.zeros([64, 64]);
-    for k in 0..a.dim(1).div_ceil(32) {
-        a_s.store(&a.tile([64, 32], [m, k]).load(map));
-        b_s.store(&b.tile([64, 32], [n, k]).load(map));
-        sync_block();
-        gemm.accumulate(a_s, b_s, &mut acc);
-        sync_block();
-    }
-    let columns = bias.tile([64], [n]).load_like(&acc.col_vector(0.0));
-    let y = acc
-        .map(|x| x * alpha)
-        .cols(&columns, |x, b| x + b)
-        .map(|x| act(x, activation));
-    let old = d.tile([64, 64], [m, n]).load_like(&acc);
-    c.tile_mut([64, 64], [m, n])
-        .store(&y.zip(&old, |y, d| residual(y, d, beta)));
+    let left = |k: usize| a.tile([64, 32], [m, k]);
+    let right = |k: usize| b.tile([64, 32], [n, k]);
+    let steps = a.dim(1).div_ceil(32);
+    let acc = multiply_copied(&gemm, steps, map, a_s, b_s, left, right, [64, 64]);
+    let (columns, old) = (bias.tile([64], [n]), d.tile([64, 64], [m, n]));
+    let y = finished(&acc, &columns, &old, alpha, beta, activation);
+    c.tile_mut([64, 64], [m, n]).store(&y);
 }
 
 #[tiki::kernel(target = "sm_80", warps = 4, grid = [b.dim(0).div_ceil(64), a.dim(0).div_ceil(64)], deny(spills))]
@@ -169,13 +139,9 @@ pub fn bytes(
     let b_s = Shared::<i8>::new(Layout::k_major::<i8>([64, 64]));
     let map = ThreadMap::linear(128).vector_up_to(16);
     let gemm = Gemm::<i8, i8, i32>::new(Warp::new(2, 2));
-    let mut acc = gemm.zeros([64, 64]);
-    for k in 0..a.dim(1).div_ceil(64) {
-        a_s.store(&a.tile([64, 64], [m, k]).load(map));
-        b_s.store(&b.tile([64, 64], [n, k]).load(map));
-        sync_block();
-        gemm.accumulate(a_s, b_s, &mut acc);
-        sync_block();
-    }
+    let left = |k: usize| a.tile([64, 64], [m, k]);
+    let right = |k: usize| b.tile([64, 64], [n, k]);
+    let steps = a.dim(1).div_ceil(64);
+    let acc = multiply_copied(&gemm, steps, map, a_s, b_s, left, right, [64, 64]);
     c.tile_mut([64, 64], [m, n]).store(&acc);
 }

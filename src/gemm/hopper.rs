@@ -11,7 +11,8 @@
 //!
 //! `tf32`: as `hopper`, of f32 whose lowest 13 bits are ignored.
 
-use super::epilogue::{act, residual};
+use super::epilogue::finished;
+use super::schedule::{fill_stages, multiply_stages, stage_slab};
 use crate::prelude::*;
 
 #[tiki::kernel(target = "sm_90a", warpgroups = 3, registers = 168, shared = "227 KiB", grid = persistent,
@@ -35,6 +36,9 @@ use crate::prelude::*;
     (E = e4m3, O = f16, BM = 128, BN = 256, BK = 128, STAGES = 4, SLAB = 64, GROUP = 16, TA = 0, TB = 0, EPI = 0),
     (E = e4m3, O = bf16, BM = 128, BN = 256, BK = 128, STAGES = 4, SLAB = 64, GROUP = 16, TA = 0, TB = 0, EPI = 0),
     (E = e5m2, O = bf16, BM = 128, BN = 256, BK = 128, STAGES = 4, SLAB = 64, GROUP = 16, TA = 0, TB = 0, EPI = 0),
+    (E = e4m3, O = f16, BM = 128, BN = 128, BK = 128, STAGES = 6, SLAB = 64, GROUP = 16, TA = 0, TB = 0, EPI = 1),
+    (E = e4m3, O = bf16, BM = 128, BN = 128, BK = 128, STAGES = 6, SLAB = 64, GROUP = 16, TA = 0, TB = 0, EPI = 1),
+    (E = e5m2, O = bf16, BM = 128, BN = 128, BK = 128, STAGES = 6, SLAB = 64, GROUP = 16, TA = 0, TB = 0, EPI = 1),
 ), deny(bank_conflicts, spills))]
 /// `c = act(alpha a @ b.T + bias) + beta d` (with `EPI = 0`, `c = a @ b.T`).
 #[allow(clippy::too_many_arguments)]
@@ -78,8 +82,7 @@ pub fn hopper<
         if elect_one() {
             let load = Load::tma();
             for [m, n] in tiles {
-                for k in 0..steps {
-                    let s = pipe.acquire();
+                fill_stages(&pipe, steps, |k: usize, s: usize| {
                     if TA == 1 {
                         load.copy_into(&a.tile([BK, BM], [k, m]), a_s.stage(s), &pipe, s);
                     } else {
@@ -90,7 +93,7 @@ pub fn hopper<
                     } else {
                         load.copy_into(&b.tile([BN, BK], [n, k]), b_s.stage(s), &pipe, s);
                     }
-                }
+                });
             }
         }
     } else {
@@ -113,41 +116,21 @@ pub fn hopper<
             }
         };
         for [m, n] in tiles {
-            let mut held = pipe.wait();
-            let mut acc = gemm.issue(left(held), right(held), gemm.zeros([BM / 2, BN]));
-            for _ in 1..steps {
-                let s = pipe.wait();
-                acc = acc.issue(left(s), right(s));
-                warpgroup_wait(1); // all but the newest group are done: the older stage is free
-                pipe.release(held);
-                held = s;
-            }
-            warpgroup_wait(0);
+            let (sums, held) = multiply_stages(&gemm, &pipe, steps, [BM / 2, BN], &left, &right);
             pipe.release(held);
-            let sums = acc.retire();
             #[unroll]
             for slab in 0..BN / SLAB {
                 let staged = out_s.stage(2 * half + slab % 2);
                 let at = [2 * m + half, n * (BN / SLAB) + slab];
-                let part = sums.tile([64, SLAB], [0, slab]);
-                if elect_one() {
-                    store.wait_read(slab.min(1)); // the first slab's buffer may be the last one's of the tile before
-                }
-                bar.sync();
-                if EPI == 1 {
-                    let columns = bias.tile([SLAB], [at[1]]).load_like(&part.col_vector(0.0));
-                    let y = part
-                        .map(|x| x * alpha)
-                        .cols(&columns.cast::<f32>(), |x, b| x + b)
-                        .map(|x| act(x, activation));
-                    let old = d.tile([64, SLAB], at).load_like(&part);
-                    let y = y.zip(&old.cast::<f32>(), |y, d| residual(y, d, beta));
-                    staged.store(&y.cast::<O>());
-                } else {
-                    staged.store(&part.cast::<O>());
-                }
-                fence_async();
-                bar.sync();
+                stage_slab(&store, &bar, slab, staged, || {
+                    let part = sums.tile([64, SLAB], [0, slab]);
+                    if EPI == 1 {
+                        let (columns, old) = (bias.tile([SLAB], [at[1]]), d.tile([64, SLAB], at));
+                        finished(&part, &columns, &old, alpha, beta, activation).cast::<O>()
+                    } else {
+                        part.cast::<O>()
+                    }
+                });
                 if elect_one() {
                     store.copy(staged, c.tile_mut([64, SLAB], at));
                     store.commit();
@@ -192,26 +175,18 @@ pub fn few<
     if warpgroup_idx() == 0 {
         if elect_one() {
             let load = Load::tma();
-            for k in 0..steps {
-                let s = pipe.acquire();
+            fill_stages(&pipe, steps, |k: usize, s: usize| {
                 let columns = b.tile([BN, BK], [n, k]).evict_first();
                 load.copy_into(&columns, b_s.stage(s), &pipe, s);
                 load.copy_into(&a.tile([BM, BK], [m, k]), a_s.stage(s), &pipe, s);
-            }
+            });
         }
     } else {
         let gemm = Gemm::<E>::warpgroup(Warp::new(4, 1));
-        let mut held = pipe.wait();
-        let mut acc = gemm.issue(b_s.stage(held), a_s.stage(held), gemm.zeros([BN, BM]));
-        for _ in 1..steps {
-            let s = pipe.wait();
-            acc = acc.issue(b_s.stage(s), a_s.stage(s));
-            warpgroup_wait(1);
-            pipe.release(held);
-            held = s;
-        }
-        warpgroup_wait(0);
-        let out = acc.retire().cast::<O>();
+        let (left, right) = (|s: usize| b_s.stage(s), |s: usize| a_s.stage(s));
+        // The last stage is not released: nobody waits for it.
+        let (sums, _) = multiply_stages(&gemm, &pipe, steps, [BN, BM], left, right);
+        let out = sums.cast::<O>();
         c.tile_mut([BM, BN], [m, n]).t().store(&out);
     }
 }
@@ -242,11 +217,10 @@ pub fn tf32<
         if elect_one() {
             let load = Load::tma();
             for [m, n] in tiles {
-                for k in 0..steps {
-                    let s = pipe.acquire();
+                fill_stages(&pipe, steps, |k: usize, s: usize| {
                     load.copy_into(&a.tile([BM, BK], [m, k]), a_s.stage(s), &pipe, s);
                     load.copy_into(&b.tile([BN, BK], [n, k]), b_s.stage(s), &pipe, s);
-                }
+                });
             }
         }
     } else {
@@ -254,31 +228,18 @@ pub fn tf32<
         let half = warpgroup_idx() - 1;
         let gemm = Gemm::<f32>::warpgroup_tf32(Warp::new(4, 1));
         let (store, bar) = (Store::tma(), Barrier::named(128));
+        let left = |s: usize| a_s.stage(s).tile([64, BK], [half, 0]);
+        let right = |s: usize| b_s.stage(s);
         for [m, n] in tiles {
-            let mut held = pipe.wait();
-            let rows = a_s.stage(held).tile([64, BK], [half, 0]);
-            let mut acc = gemm.issue(rows, b_s.stage(held), gemm.zeros([64, BN]));
-            for _ in 1..steps {
-                let s = pipe.wait();
-                acc = acc.issue(a_s.stage(s).tile([64, BK], [half, 0]), b_s.stage(s));
-                warpgroup_wait(1);
-                pipe.release(held);
-                held = s;
-            }
-            warpgroup_wait(0);
+            let (sums, held) = multiply_stages(&gemm, &pipe, steps, [64, BN], &left, &right);
             pipe.release(held);
-            let out = acc.retire();
             #[unroll]
             for slab in 0..BN / 32 {
                 let staged = out_s.stage(2 * half + slab % 2);
-                if elect_one() {
-                    store.wait_read(slab.min(1)); // the first slab's buffer may be the last one's of the tile before
-                }
-                bar.sync();
                 // Two rows of a warp meet in a bank: still faster than past the accelerator.
-                staged.store(&out.tile([64, 32], [0, slab]));
-                fence_async();
-                bar.sync();
+                stage_slab(&store, &bar, slab, staged, || {
+                    sums.tile([64, 32], [0, slab])
+                });
                 if elect_one() {
                     let at = [2 * m + half, n * (BN / 32) + slab];
                     store.copy(staged, c.tile_mut([64, 32], at));

@@ -20,6 +20,7 @@
 pub mod ampere;
 mod epilogue;
 pub mod hopper;
+pub mod schedule;
 pub mod table;
 
 use crate::{Device, Element, LaunchError, Stream, Tensor};

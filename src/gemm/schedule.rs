@@ -1,0 +1,120 @@
+//! The main loops of products, each written once: device functions that the library's kernels are made of, and
+//! yours can be.
+//!
+//! A loop is a protocol: when a stage may be written, read, given back. What is copied and what is multiplied
+//! is the caller's, as closures over stages and steps; so are shared memory, roles and what happens to the
+//! sums. Everything is inlined: a kernel made of these is the kernel with the loop written out.
+//!
+//! ```text
+//! multiply_ring        warps, tiles by asynchronous copies            sm_80
+//! multiply_copied      warps, tiles through registers, any strides    sm_80
+//! fill_stages          the role that loads through the accelerator    sm_90a
+//! multiply_stages      the roles that multiply what it loads          sm_90a
+//! stage_slab           sums into shared memory, for the accelerator   sm_90a
+//! ```
+
+use crate::prelude::*;
+
+/// `a @ b.T` over a ring of stages. `fetch` acquires a stage, starts the copies of a step, and commits;
+/// it is called for steps past the last one too, and what lies outside a tensor is zero and no traffic.
+#[tiki::device]
+#[allow(clippy::too_many_arguments)]
+pub fn multiply_ring<E: Element, Acc: Element>(
+    gemm: &Gemm<E, E, Acc>,
+    pipe: &Pipeline,
+    stages: usize,
+    steps: usize,
+    fetch: impl Fn(usize),
+    a_s: Stages<E>,
+    b_s: Stages<E>,
+    shape: [usize; 2],
+) -> Register<Acc> {
+    for k in 0..stages - 1 {
+        fetch(k);
+    }
+    let mut acc = gemm.zeros(shape);
+    for k in 0..steps {
+        let s = pipe.wait(); // the group's wait, then the block's barrier
+        fetch(k + stages - 1);
+        gemm.accumulate(a_s.stage(s), b_s.stage(s), &mut acc);
+    }
+    acc
+}
+
+/// `a @ b.T`: tiles go through registers, so they may lie in any way; a block's barrier either side of
+/// the product.
+#[tiki::device]
+#[allow(clippy::too_many_arguments)]
+pub fn multiply_copied<E: Element, Acc: Element>(
+    gemm: &Gemm<E, E, Acc>,
+    steps: usize,
+    map: ThreadMap,
+    a_s: Shared<E>,
+    b_s: Shared<E>,
+    left: impl Fn(usize) -> View<E>,
+    right: impl Fn(usize) -> View<E>,
+    shape: [usize; 2],
+) -> Register<Acc> {
+    let mut acc = gemm.zeros(shape);
+    for k in 0..steps {
+        a_s.store(&left(k).load(map));
+        b_s.store(&right(k).load(map));
+        sync_block();
+        gemm.accumulate(a_s, b_s, &mut acc);
+        sync_block();
+    }
+    acc
+}
+
+/// What the loading role does for one tile: `copy(k, s)` starts the copies of step `k` into stage `s`.
+#[tiki::device]
+pub fn fill_stages(pipe: &Pipeline, steps: usize, copy: impl Fn(usize, usize)) {
+    for k in 0..steps {
+        let s = pipe.acquire();
+        copy(k, s);
+    }
+}
+
+/// What a multiplying role does for one tile, of at least one step: the sums, and the last stage, which is read
+/// and still to be released.
+#[tiki::device]
+pub fn multiply_stages<E: Element, Acc: Element>(
+    gemm: &Gemm<E, E, Acc>,
+    pipe: &Pipeline,
+    steps: usize,
+    shape: [usize; 2],
+    left: impl Fn(usize) -> Shared<E>,
+    right: impl Fn(usize) -> Shared<E>,
+) -> (Register<Acc>, usize) {
+    let mut held = pipe.wait();
+    let mut acc = gemm.issue(left(held), right(held), gemm.zeros(shape));
+    for _ in 1..steps {
+        let s = pipe.wait();
+        acc = acc.issue(left(s), right(s));
+        warpgroup_wait(1); // all but the newest group are done: the older stage is free
+        pipe.release(held);
+        held = s;
+    }
+    warpgroup_wait(0);
+    (acc.retire(), held)
+}
+
+/// A slab of a warpgroup's sums into one of two shared buffers, ready for the accelerator to store. The buffer is
+/// free once the stores but the newest are read: of the slab before the last for `nth` 1 and more; for
+/// the first slab all, as its buffer may be the last one's of the tile before. `value` gives the elements.
+#[tiki::device]
+pub fn stage_slab<O: Element>(
+    store: &Store,
+    bar: &Barrier,
+    nth: usize,
+    staged: Shared<O>,
+    value: impl Fn() -> Register<O>,
+) {
+    if elect_one() {
+        store.wait_read(nth.min(1));
+    }
+    bar.sync();
+    staged.store(&value());
+    fence_async();
+    bar.sync();
+}
