@@ -27,7 +27,7 @@ import torch.nn.functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from products import CTYPES, DTYPES, MAP_TYPES, Kernel, check, cu, interval, measure, median, up  # noqa: E402
+from products import CTYPES, DTYPES, MAP_TYPES, Kernel, cu, driver_version, interval, measure, median, up  # noqa: E402
 
 MAP_TYPES[torch.float32] = cu.CUtensorMapDataType.CU_TENSOR_MAP_DATA_TYPE_FLOAT32
 SWIZZLES = {
@@ -295,7 +295,7 @@ def main():
     options = parser.parse_args()
     torch.zeros(1, device="cuda")
     properties = torch.cuda.get_device_properties(0)
-    driver = check(cu.cuDriverGetVersion())
+    driver = driver_version()
     kernels = [Mapped(p) for p in sorted(glob.glob(os.path.join(options.folder, "*.ptx"))) if os.path.basename(p).startswith("attention")]
     if options.sweep:
         sweep(kernels, properties.multi_processor_count, options.sweep)
@@ -318,7 +318,7 @@ def main():
                                     continue
                                 ratios = [x / y for x, y in zip(times[anchor], times[title])]
                                 low, high = interval(ratios)
-                                row = [datetime.date.today().isoformat(), properties.name, f"CUDA {driver // 1000}.{driver % 1000 // 10}", "benches/h200/attention.py",
+                                row = [datetime.date.today().isoformat(), properties.name, driver, "benches/h200/attention.py",
                                        which, case, dtype, f'"{title}"', f"{rate(title):.4g}", anchor, f"{rate(anchor):.4g}", f"{median(ratios):.3f}", f"{low:.3f}", f"{high:.3f}", f"{errors[title]:.1e}", f"{errors[anchor]:.1e}"]
                                 lines.append(",".join(row))
                                 if anchor == anchors[0]:

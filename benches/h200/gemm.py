@@ -164,7 +164,7 @@ def main():
     torch.backends.cuda.matmul.allow_tf32 = True
     torch.zeros(1, device="cuda")
     properties = torch.cuda.get_device_properties(0)
-    driver = base.check(cu.cuDriverGetVersion())
+    driver = base.driver_version()
     paths = sorted(glob.glob(os.path.join(options.folder, "*.ptx")))
     kernels = [k for k in map(Kernel, paths) if {"BM", "BN"} <= set(k.args)]
     lines, wrong = ["date,card,driver,command,case,type,kernel,TFLOP/s,anchor,anchor TFLOP/s,ratio,ratio low,ratio high,error"], 0
@@ -187,7 +187,7 @@ def main():
                 continue
             ratios = [x / y for x, y in zip(times[anchor], times[title])]
             low, high = base.interval(ratios)
-            row = [datetime.date.today().isoformat(), properties.name, f"CUDA {driver // 1000}.{driver % 1000 // 10}", "benches/h200/gemm.py",
+            row = [datetime.date.today().isoformat(), properties.name, driver, "benches/h200/gemm.py",
                    case, dtype, f'"{title}"', f"{rate(title):.1f}", anchor, f"{rate(anchor):.1f}", f"{base.median(ratios):.3f}", f"{low:.3f}", f"{high:.3f}", f"{errors[title]:.1e}"]
             lines.append(",".join(row))
             print(f"{case:28} {dtype:5} {title:100} {rate(title):7.1f} {anchor} {rate(anchor):7.1f} ratio {base.median(ratios):.3f} [{low:.3f}, {high:.3f}]", flush=True)

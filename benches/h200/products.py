@@ -20,6 +20,7 @@ import math
 import os
 import random
 import re
+import subprocess
 import sys
 
 import torch
@@ -103,6 +104,17 @@ class Kernel:
 
         go.keep = (keep, array)
         return go
+
+
+def driver_version():
+    """The driver's own version (580.159.04), and of which CUDA it is: the CUDA version alone does not tell drivers apart."""
+    version = check(cu.cuDriverGetVersion())
+    cuda = f"CUDA {version // 1000}.{version % 1000 // 10}"
+    said = subprocess.run(
+        ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"], capture_output=True, text=True, check=False
+    )
+    own = said.stdout.split()[:1] if said.returncode == 0 else []
+    return f"{own[0] if own else 'not recorded'} ({cuda})"
 
 
 def up(a, b):
@@ -206,7 +218,7 @@ def main():
     options = parser.parse_args()
     torch.zeros(1, device="cuda")
     properties = torch.cuda.get_device_properties(0)
-    driver = check(cu.cuDriverGetVersion())
+    driver = driver_version()
     paths = sorted(glob.glob(os.path.join(options.folder, "*.ptx")))
     kernels = [Kernel(p) for p in paths if os.path.basename(p).startswith(("gemm", "attention"))]
     lines = ["date,card,driver,command,case,type,kernel,TFLOP/s,anchor,anchor TFLOP/s,ratio,ratio low,ratio high,error"]
@@ -231,7 +243,7 @@ def main():
                     continue
                 ratios = [x / y for x, y in zip(times[anchor], times[title])]
                 low, high = interval(ratios)
-                row = [datetime.date.today().isoformat(), properties.name, f"CUDA {driver // 1000}.{driver % 1000 // 10}", "benches/h200/products.py",
+                row = [datetime.date.today().isoformat(), properties.name, driver, "benches/h200/products.py",
                        case, dtype, f'"{title}"', f"{rate(title):.1f}", anchor, f"{rate(anchor):.1f}", f"{median(ratios):.3f}", f"{low:.3f}", f"{high:.3f}", f"{errors[title]:.1e}"]
                 lines.append(",".join(row))
                 print(f"{case:28} {dtype:5} {title:60} {rate(title):7.1f} {anchor} {rate(anchor):7.1f} ratio {median(ratios):.3f} [{low:.3f}, {high:.3f}]", flush=True)
