@@ -17,6 +17,7 @@ extern crate self as tiki;
 
 #[cfg(feature = "attention")]
 pub mod attention;
+#[cfg(feature = "gemm")]
 pub mod gemm;
 pub mod guide;
 pub mod host;

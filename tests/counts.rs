@@ -12,17 +12,20 @@ use std::fmt::Write;
 use std::path::Path;
 use suite::kernels::{
     add::add,
-    cross_entropy::cross_entropy,
-    layer_norm::layer_norm,
-    layer_norm_backward::layer_norm_backward,
-    rms_norm::rms_norm,
-    rms_norm_backward::rms_norm_backward,
-    rope::rope_halves,
-    row_sum::{row_argmax_of, row_sum},
+    cast::cast,
+    cross_entropy::{cross_entropy, cross_entropy_backward},
+    layer_norm::{add_layer_norm, layer_norm},
+    layer_norm_backward::{column_sums, layer_norm_backward},
+    long_rows::{layer_norm_long, rms_norm_long, softmax_long},
+    permute::{permute, swap_last},
+    rms_norm::{add_rms_norm, rms_norm},
+    rms_norm_backward::{column_sum, rms_norm_backward},
+    rope::{rope_halves, rope_pairs},
+    row_sum::{row_argmax, row_argmax_of, row_extremes, row_sum},
     scan::{recurrence, scan, scan_columns},
-    silu::silu_mul,
-    softmax::softmax_rows,
-    softmax_backward::softmax_backward,
+    silu::{gelu_mul, silu_mul},
+    softmax::{log_softmax_rows, softmax, softmax_rows},
+    softmax_backward::{log_softmax_backward, softmax_backward},
     transpose::transpose,
 };
 use tiki::__private::Artifact;
@@ -83,12 +86,13 @@ macro_rules! instances {
 #[test]
 fn the_text_holds_what_is_written() {
     let all: &[(&str, &[&Artifact])] = instances! {
-        "norms": rms_norm<f16, 4096, 256>, rms_norm<f32, 1024, 128>, layer_norm<f32, 4096, 256>;
-        "softmax": softmax_rows<bf16, 1024, 32>, softmax_rows<f32, 4096, 512>, softmax_backward<f32, 4096, 256>;
-        "gradients": rms_norm_backward<f16, 4096, 256>, layer_norm_backward<f32, 4096, 512>;
-        "elements": add, silu_mul<f16>, rope_halves<f16, 64, false>;
-        "rows": row_sum<f16, 8>, row_argmax_of<f32, 4096, 128>, cross_entropy<f16, 8>;
-        "transpose": transpose<4>;
+        "norms": rms_norm<f16, 4096, 256>, rms_norm<f32, 1024, 128>, layer_norm<f32, 4096, 256>, add_rms_norm<f16, 4096, 256>, add_layer_norm<f32, 4096, 256>;
+        "long_rows": rms_norm_long<f16, 8>, layer_norm_long<f32, 4>, softmax_long<f32, false, 4>, softmax_long<bf16, true, 8>;
+        "softmax": softmax_rows<bf16, 1024, 32>, softmax_rows<f32, 4096, 512>, softmax_backward<f32, 4096, 256>, softmax<f32, 1024, 128>, log_softmax_rows<f16, 4096, 128>, log_softmax_backward<f16, 4096, 256>;
+        "gradients": rms_norm_backward<f16, 4096, 256>, layer_norm_backward<f32, 4096, 512>, column_sum<f32>, column_sums<bf16>;
+        "elements": add, silu_mul<f16>, rope_halves<f16, 64, false>, gelu_mul<f32>, cast<f32, f16>, rope_pairs<f32, 32, true>;
+        "rows": row_sum<f16, 8>, row_argmax_of<f32, 4096, 128>, cross_entropy<f16, 8>, row_argmax<f16, 1024, 64>, row_extremes<f32, 4>, cross_entropy_backward<f32, 4>;
+        "transpose": transpose<4>, permute<f16>, swap_last<f32>;
         "scans": scan<f32, 0, false, false, 8192, 4, 128, 3>, recurrence<f32, false, false, 4096, 4, 128, 2>, scan_columns<f32, 0, false, false, 32, 4>;
     };
     let mut wrong = Vec::new();
@@ -107,4 +111,37 @@ fn the_text_holds_what_is_written() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Invariant: every kernel of the memory-bound examples is counted. Witness: the names of their sources.
+#[test]
+fn every_kernel_is_counted() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let golden = |file: std::fs::DirEntry| std::fs::read_to_string(file.path()).unwrap_or_default();
+    let folder = std::fs::read_dir(root.join("tests/counts")).expect("the goldens");
+    let goldens: Vec<String> = folder.flatten().map(golden).collect();
+    // An instance's title is the one line at the margin.
+    let titles: Vec<&str> = goldens
+        .iter()
+        .flat_map(|text| text.lines())
+        .filter(|line| !line.starts_with(' '))
+        .filter_map(|line| line.split('<').next())
+        .collect();
+    let list = std::fs::read_to_string(root.join("tests/suite/kernels.rs")).expect("the list");
+    let mut kernels = Vec::new();
+    for path in list.lines().filter_map(|l| l.strip_prefix("#[path = \"../../")) {
+        let path = path.trim_end_matches("\"]");
+        let source = std::fs::read_to_string(root.join(path)).expect("an example");
+        for part in source.split("#[tiki::kernel").skip(1) {
+            let name = part.split("pub fn ").nth(1).unwrap_or_default();
+            let end = name.find(|c: char| !c.is_alphanumeric() && c != '_');
+            kernels.push(name[..end.unwrap_or(0)].to_owned());
+        }
+    }
+    assert!(kernels.len() > 25, "{kernels:?}");
+    let missing: Vec<&String> = kernels
+        .iter()
+        .filter(|k| !titles.contains(&k.as_str()))
+        .collect();
+    assert!(missing.is_empty(), "{missing:?} have no counts");
 }

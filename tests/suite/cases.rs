@@ -33,6 +33,7 @@ pub fn all(device: &Device) -> Result<Vec<Outcome>> {
     super::rows::all(device, &mut out)?;
     super::scans::all(device, &mut out)?;
     super::library::all(device, &mut out)?;
+    super::special::all(device, &mut out)?;
     Ok(out)
 }
 
@@ -47,6 +48,9 @@ fn for_type<E: Real + Kernels>(device: &Device, out: &mut Vec<Outcome>) -> Resul
             sums::<E>(device, rows, width, seed + 2, out)?;
             places::<E>(device, rows, width, seed + 3, out)?;
         }
+    }
+    for width in [16384, 65536] {
+        sums::<E>(device, 1, width, width as u64, out)?;
     }
     for n in [0, 1, 31, 1023, 1024, 1025, 43008] {
         gates::<E>(device, n, out)?;

@@ -57,3 +57,26 @@ tiki::kernel_set! {
     rms_norm = rms_norm::rms_norm<E = f16, N = 4096, T = 256>;
     rms_norm = rms_norm::rms_norm<E = bf16, N = 4096, T = 256>;
 }
+
+tiki::kernel_set! {
+    /// Gradients at the widths that the examples do not build.
+    pub struct Edges;
+    softmax_backward = softmax_backward::softmax_backward<E = f32, N = 1, T = 32>;
+    softmax_backward = softmax_backward::softmax_backward<E = f32, N = 31, T = 32>;
+    softmax_backward = softmax_backward::softmax_backward<E = f32, N = 129, T = 64>;
+    softmax_backward = softmax_backward::softmax_backward<E = f32, N = 1024, T = 128>;
+    softmax_backward = softmax_backward::softmax_backward<E = f32, N = 16384, T = 512>;
+    log_softmax_backward = softmax_backward::log_softmax_backward<E = f32, N = 1, T = 32>;
+    log_softmax_backward = softmax_backward::log_softmax_backward<E = f32, N = 31, T = 32>;
+    log_softmax_backward = softmax_backward::log_softmax_backward<E = f32, N = 129, T = 64>;
+    log_softmax_backward = softmax_backward::log_softmax_backward<E = f32, N = 1024, T = 128>;
+    log_softmax_backward = softmax_backward::log_softmax_backward<E = f32, N = 16384, T = 512>;
+    rms_norm_backward = rms_norm_backward::rms_norm_backward<E = f32, N = 1, T = 32>;
+    rms_norm_backward = rms_norm_backward::rms_norm_backward<E = f32, N = 31, T = 32>;
+    rms_norm_backward = rms_norm_backward::rms_norm_backward<E = f32, N = 129, T = 64>;
+    rms_norm_backward = rms_norm_backward::rms_norm_backward<E = f32, N = 1024, T = 128>;
+    layer_norm_backward = layer_norm_backward::layer_norm_backward<E = f32, N = 1, T = 32>;
+    layer_norm_backward = layer_norm_backward::layer_norm_backward<E = f32, N = 31, T = 32>;
+    layer_norm_backward = layer_norm_backward::layer_norm_backward<E = f32, N = 129, T = 64>;
+    layer_norm_backward = layer_norm_backward::layer_norm_backward<E = f32, N = 1024, T = 128>;
+}

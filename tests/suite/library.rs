@@ -121,7 +121,17 @@ fn losses<E: Real + Float>(
     launch: impl Fn(&[E], &[u32], [usize; 2]) -> Result<(Vec<f32>, Vec<E>)>,
 ) -> Result<()> {
     let _ = device;
-    for [rows, n] in [[3, 1], [3, 129], [2, 4096], [2, 10_007]] {
+    for [rows, n] in [
+        [3, 1],
+        [3, 31],
+        [3, 129],
+        [3, 576],
+        [3, 1024],
+        [2, 4096],
+        [2, 10_007],
+        [2, 16384],
+        [2, 65536],
+    ] {
         let x = typed::<E>(
             &mixed(rows * n, 61 + n as u64)
                 .iter()
@@ -286,12 +296,21 @@ macro_rules! turned {
 /// The greatest, the least and its place; copies in any order of axes.
 fn exact(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
     let stream = device.stream();
-    for [rows, n] in [[3, 1], [3, 129], [2, 10_007]] {
+    for [rows, n] in [
+        [3, 1],
+        [3, 31],
+        [3, 129],
+        [3, 576],
+        [3, 1024],
+        [3, 4096],
+        [2, 10_007],
+        [1, 65536],
+    ] {
         let mut x: Vec<f32> = typed(&mixed(rows * n, 97));
         if n > 5000 {
             x[4100] = -4000.0;
             x[9000] = -4000.0;
-            x[n + 5000] = f32::NAN;
+            x[(rows - 1) * n + 5000] = f32::NAN;
         }
         let input = device.tensor_from(&x, [rows, n])?;
         let (mut most, mut least) = (

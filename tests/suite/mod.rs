@@ -20,6 +20,7 @@ pub mod kernels;
 mod library;
 pub mod rows;
 mod scans;
+mod special;
 
 use tiki::prelude::Element as Typed;
 

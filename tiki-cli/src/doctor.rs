@@ -1,7 +1,8 @@
 //! `tiki doctor`: what is installed here, and what therefore works.
 //!
 //! It asks the driver as a launch would, so that what it reports is what a program meets. Without a GPU the
-//! report is complete all the same and the exit code says so; the virtual machine always works.
+//! report is complete all the same and the exit code says so; the virtual machine always works. So does a launch
+//! whose cache cannot be used: that is told, and is no failure.
 
 use crate::outcome::{Kind, Out, Result};
 use serde_json::{Value, json};
@@ -9,15 +10,17 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::Command;
 use tiki_kernel::target::Target;
+use tiki_launch::cache::{Mode, Settings, Store};
 use tiki_launch::{Device, LaunchError};
 
-/// Say what is installed here: driver, cards, targets, assembler.
+/// Say what is installed here: driver, cards, targets, assembler, cache.
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 
 pub fn run(_: &Args, out: &mut Out) -> Result<()> {
     let (cards, missing) = cards();
     let assembler = assembler();
+    let cache = Cache::look();
     let targets: Vec<Target> = Target::all().collect();
     let runs = |target: &Target| cards.iter().any(|card| card.runs(*target));
     let value = json!({
@@ -32,6 +35,7 @@ pub fn run(_: &Args, out: &mut Out) -> Result<()> {
             "on_the_machine": true,
         })).collect::<Vec<_>>(),
         "ptxas": assembler.as_ref().map(|(path, version)| json!({ "path": path, "version": version })),
+        "cache": cache.value(),
         "tiki_device": std::env::var("TIKI_DEVICE").ok(),
     });
     out.say(value, || {
@@ -62,6 +66,7 @@ pub fn run(_: &Args, out: &mut Out) -> Result<()> {
             Some((path, version)) => writeln!(text, "ptxas    {version} ({})", path.display()),
             None => writeln!(text, "ptxas    none (not needed: the driver assembles)"),
         };
+        let _ = writeln!(text, "cache    {}", cache.line());
         text
     });
     match missing {
@@ -105,4 +110,75 @@ fn assembler() -> Option<(PathBuf, String)> {
     let release = text.lines().find_map(|line| line.split("release ").nth(1));
     let version = release.or_else(|| text.lines().next())?.trim().to_owned();
     said.status.success().then(|| (program.into(), version))
+}
+
+/// The cache of machine code as a program of this environment meets it.
+struct Cache {
+    settings: Settings,
+    entries: usize,
+    damaged: usize,
+    bytes: u64,
+    /// Why it is of no use, or not as somebody wanted it.
+    problem: Option<String>,
+}
+
+impl Cache {
+    fn look() -> Cache {
+        let mut settings = Settings::from_env();
+        // Told here, with the rest; opening the store would say it on its own.
+        let mut problem = std::mem::take(&mut settings.problems).into_iter().next();
+        let store = Store::open(settings.clone());
+        let listed = store.list();
+        let tried = listed.as_ref().map(drop).map_err(ToString::to_string);
+        let tried = tried.and_then(|()| store.probe().map_err(|e| e.to_string()));
+        if let Err(error) = tried {
+            problem.get_or_insert(error);
+        }
+        if settings.folder.is_none() && settings.mode != Mode::Off {
+            problem.get_or_insert_with(|| {
+                "there is no home directory; TIKI_CACHE_DIR names a folder".into()
+            });
+        }
+        let listed = listed.unwrap_or_default();
+        Cache {
+            entries: listed.len(),
+            damaged: listed.iter().filter(|l| l.entry.is_err()).count(),
+            bytes: listed.iter().map(|l| l.bytes).sum(),
+            settings,
+            problem,
+        }
+    }
+
+    fn value(&self) -> Value {
+        json!({
+            "folder": self.settings.folder,
+            "mode": self.settings.mode.name(),
+            "limit": self.settings.limit,
+            "entries": self.entries,
+            "damaged": self.damaged,
+            "bytes": self.bytes,
+            "problem": self.problem,
+        })
+    }
+
+    fn line(&self) -> String {
+        let mode = self.settings.mode.name();
+        let mut line = match &self.settings.folder {
+            Some(folder) => format!(
+                "{mode}, {} entries, {} of {} bytes ({})",
+                self.entries,
+                self.bytes,
+                self.settings.limit,
+                folder.display()
+            ),
+            None => format!("{mode}, no folder"),
+        };
+        if self.damaged > 0 {
+            let _ = write!(line, "; {} damaged: `tiki cache gc`", self.damaged);
+        }
+        if let Some(problem) = &self.problem {
+            let _ = write!(line, "; not used: {problem}");
+        }
+        line
+    }
 }

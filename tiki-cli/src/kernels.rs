@@ -41,9 +41,15 @@ impl Kernel {
         &self.program.kernel.name.text
     }
 
+    /// Its name in its crate: `name`; `Set.name` for a set's; `name-2` for the second of that name.
+    fn own(&self) -> String {
+        let stem = self.file.file_stem().map(|s| s.to_string_lossy());
+        stem.map_or_else(|| self.name().to_owned(), |s| s.into_owned())
+    }
+
     /// `crate::name`.
     pub fn path(&self) -> String {
-        format!("{}::{}", self.krate, self.name())
+        format!("{}::{}", self.krate, self.own())
     }
 
     /// File and line in the author's source.
@@ -119,8 +125,14 @@ impl Folder {
     /// The kernel of a name, `name` or `crate::name`.
     pub fn kernel(&self, name: &str) -> Result<Kernel> {
         let found = self.find()?;
-        let is_named = |k: &Kernel| k.name() == name || k.path() == name;
-        let (mut named, others): (Vec<_>, Vec<_>) = found.kernels.into_iter().partition(is_named);
+        // The kernel itself goes before those of sets.
+        let itself = |k: &Kernel| k.own() == name || k.path() == name;
+        let is_named: &dyn Fn(&Kernel) -> bool = match found.kernels.iter().any(itself) {
+            true => &itself,
+            false => &|k| k.name() == name,
+        };
+        let (mut named, others): (Vec<_>, Vec<_>) =
+            found.kernels.into_iter().partition(|k| is_named(k));
         match named.len() {
             1 => Ok(named.remove(0)),
             0 => {

@@ -53,7 +53,7 @@ enum Command {
     Cache(cache::Args),
     /// Registers, shared memory and residency of a kernel's instances.
     Budget(budget::Args),
-    /// Say what is installed here: driver, cards, targets, assembler.
+    /// Say what is installed here: driver, cards, targets, assembler, cache.
     Doctor(doctor::Args),
     /// Run PTX text on the virtual machine.
     Vm(vm::Args),

@@ -2,22 +2,26 @@
 //!
 //! `TIKI_DUMP=ptx,cubin,log,sass` (or `all`) writes, for each kernel that is loaded, what the machine gets and what
 //! the assembler made of it into `TIKI_DUMP_DIR` (unless said, `target/tiki/run`); `TIKI_DUMP_FILTER` keeps those
-//! whose instance holds one of its words. `TIKI_OVERRIDE=DIR` loads `ENTRY.ptx` from there instead of what was
+//! whose instance holds one of its words. A second kernel of an entry's name has `-2` behind it. `TIKI_OVERRIDE=DIR` loads `ENTRY.ptx` from there instead of what was
 //! compiled. Both cost something only when a kernel is loaded.
 //!
 //! `sass` needs NVIDIA's disassembler: `TIKI_NVDISASM`, or `nvdisasm` of the path. What cannot be written is told
 //! once and stops nothing; an override that cannot be read is an error, since another kernel would run.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Once;
+use std::sync::{Mutex, Once, PoisonError};
+
+use crate::machine::Unit;
 
 /// What is wanted of one kernel.
 #[derive(Debug, Clone)]
 pub(crate) struct Wishes {
     stages: Vec<String>,
     folder: PathBuf,
-    entry: String,
+    /// The first part of its files' names.
+    stem: String,
 }
 
 fn words(name: &str) -> Vec<String> {
@@ -28,21 +32,21 @@ fn words(name: &str) -> Vec<String> {
 
 impl Wishes {
     /// What the environment wants of this kernel.
-    pub fn of(instance: &str, entry: &str) -> Wishes {
+    pub fn of(unit: &Unit<'_>) -> Wishes {
         let filter = words("TIKI_DUMP_FILTER");
-        let passes = filter.is_empty() || filter.iter().any(|f| instance.contains(f.as_str()));
+        let passes = filter.is_empty() || filter.iter().any(|f| unit.kernel.contains(f.as_str()));
+        let stages = words("TIKI_DUMP");
         let folder = std::env::var_os("TIKI_DUMP_DIR").map_or_else(
             || Path::new("target").join("tiki").join("run"),
             PathBuf::from,
         );
         Wishes {
-            stages: if passes {
-                words("TIKI_DUMP")
-            } else {
-                Vec::new()
+            stem: match stages.is_empty() {
+                true => unit.entry.to_owned(),
+                false => stem(unit.entry, unit.ptx),
             },
+            stages: if passes { stages } else { Vec::new() },
             folder,
-            entry: entry.to_owned(),
         }
     }
 
@@ -60,7 +64,7 @@ impl Wishes {
     }
 
     fn put(&self, stage: &str, bytes: &[u8]) -> Option<PathBuf> {
-        let path = self.folder.join(format!("{}.{stage}", self.entry));
+        let path = self.folder.join(format!("{}.{stage}", self.stem));
         let done =
             std::fs::create_dir_all(&self.folder).and_then(|()| std::fs::write(&path, bytes));
         match done {
@@ -96,6 +100,23 @@ impl Wishes {
     }
 }
 
+/// The name of a text's files: its entry's, with a number if another text has taken that.
+fn stem(entry: &str, text: &str) -> String {
+    static TAKEN: Mutex<Option<HashMap<String, Vec<blake3::Hash>>>> = Mutex::new(None);
+    let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let texts = taken.get_or_insert_default();
+    let texts = texts.entry(entry.to_owned()).or_default();
+    let hash = blake3::hash(text.as_bytes());
+    let at = texts.iter().position(|h| *h == hash).unwrap_or_else(|| {
+        texts.push(hash);
+        texts.len() - 1
+    });
+    match at {
+        0 => entry.to_owned(),
+        n => format!("{entry}-{}", n + 1),
+    }
+}
+
 /// The text that is to run in place of an entry's own.
 pub(crate) fn overridden(entry: &str) -> Result<Option<String>, String> {
     let Some(folder) = std::env::var_os("TIKI_OVERRIDE").filter(|v| !v.is_empty()) else {
@@ -115,4 +136,17 @@ pub(crate) fn overridden(entry: &str) -> Result<Option<String>, String> {
 fn once(text: &str) {
     static TOLD: Once = Once::new();
     TOLD.call_once(|| eprintln!("warning: tiki: {}", text.trim_end()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_of_one_entry_have_files_of_their_own() {
+        let names = ["a", "b", "a", "c", "b"].map(|text| stem("of_one_entry", text));
+        let wanted = ["", "-2", "", "-3", "-2"].map(|n| format!("of_one_entry{n}"));
+        assert_eq!(names, wanted);
+        assert_eq!(stem("of_another", "b"), "of_another");
+    }
 }

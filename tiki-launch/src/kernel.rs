@@ -206,7 +206,7 @@ fn load_unit(device: &Device, unit: Unit<'_>) -> Result<Entry, LaunchError> {
         ptx: other.as_deref().unwrap_or(unit.ptx),
         ..unit
     };
-    Wishes::of(unit.kernel, unit.entry).write("ptx", unit.ptx.as_bytes());
+    Wishes::of(&unit).write("ptx", unit.ptx.as_bytes());
     device.machine().load(&unit)
 }
 

@@ -106,6 +106,33 @@ fn what_fails_is_not_kept() {
     assert_eq!(get(&store, "a"), made("a"));
 }
 
+/// Invariant: what an entry depends on decides whether it is found. Witness: each component changed in turn, each of which
+/// must miss, and the first key, which still hits.
+#[test]
+fn each_component_of_the_key_misses_when_it_changes() {
+    let store = store(&folder("components"));
+    let values = [b"as it was".as_slice(); COMPONENTS.len()];
+    let first = Key::of(&values);
+    let make = |name: &str| {
+        let entry = made(name);
+        move || Ok::<_, ()>(entry)
+    };
+    let entry = store.get_or_make(&first, make("first"));
+    assert_eq!(entry, Ok(made("first")));
+    for (i, (name, what)) in COMPONENTS.iter().enumerate() {
+        let mut changed = values;
+        changed[i] = b"as it is";
+        let entry = store.get_or_make(&Key::of(&changed), make(name));
+        assert_eq!(entry, Ok(made(name)), "{name}: {what}");
+    }
+    let counts = store.counts();
+    let count = COMPONENTS.len() as u64;
+    assert_eq!((counts.hits, counts.compiled), (0, count + 1));
+    let again = store.get_or_make(&first, || Err("it compiles"));
+    assert_eq!(again, Ok(made("first")));
+    assert_eq!(store.list().expect("a list").len(), COMPONENTS.len() + 1);
+}
+
 /// Invariant: damage is never handed out. Witness: a flipped bit at many places, every kind of cut.
 #[test]
 fn damaged_entries_are_made_again() {
@@ -322,7 +349,7 @@ fn a_full_disk_costs_nothing_but_time() {
     // The draft of the next entry leads to the full device: its name is foreseeable.
     let id = std::process::id();
     #[cfg(unix)]
-    for number in 0..64 {
+    for number in 0..1024 {
         let draft = folder.join(format!("{}-{id}-{number}.draft", key("b")));
         std::os::unix::fs::symlink(full, draft).expect("a link");
     }

@@ -4,7 +4,8 @@
 //!
 //! The compiler hands each stage's text to a callback; only the door touches the disk. The folder is
 //! `TIKI_DUMP_DIR`, or `tiki` in cargo's target directory, and in it one for each crate that has
-//! kernels: two crates may have kernels of one name. `TIKI_DUMP_FILTER` leaves kernels out whose instance
+//! kernels: two crates may have kernels of one name. Two kernels of one name in a crate, and those of sets, have
+//! names of their own ([`folder::stem`]). `TIKI_DUMP_FILTER` leaves kernels out whose instance
 //! holds none of its words. `TIKI_OVERRIDE` names a folder like that of the dumps: a `.ptx` in it takes the
 //! place of what was compiled for that instance.
 //!
@@ -29,6 +30,8 @@ pub(crate) struct Dumper {
     filter: Vec<String>,
     folder: PathBuf,
     kernel: String,
+    /// The first part of its files' names.
+    stem: String,
     /// The first thing that went wrong, for a message.
     pub(crate) failure: Option<String>,
 }
@@ -40,7 +43,7 @@ fn words(variable: &str) -> Vec<String> {
 }
 
 impl Dumper {
-    pub(crate) fn from_env(kernel: &str) -> Dumper {
+    pub(crate) fn from_env(kernel: &str, stem: &str) -> Dumper {
         let named = |stage: String| {
             let row = ALSO.iter().find(|(name, _)| *name == stage);
             row.map_or(stage, |(_, stage)| (*stage).to_owned())
@@ -50,6 +53,7 @@ impl Dumper {
             filter: words("TIKI_DUMP_FILTER"),
             folder: folder::of_dumps(),
             kernel: kernel.to_owned(),
+            stem: stem.to_owned(),
             failure: None,
         }
     }
@@ -63,7 +67,7 @@ impl Dumper {
     pub(crate) fn write(&mut self, stage: &str, instance: &str, text: &str) {
         let stage_of = stage.split('.').next().unwrap_or(stage);
         let wanted = self.stages.iter().any(|s| s == stage_of || s == "all");
-        let name = file_name(&self.kernel, instance, stage);
+        let name = self.file_name(instance, stage);
         let whole = if instance.is_empty() {
             &self.kernel
         } else {
@@ -87,7 +91,7 @@ impl Dumper {
     /// file, so that the build depends on it.
     pub(crate) fn overridden(&mut self, output: &mut Output) -> Option<PathBuf> {
         let root = PathBuf::from(std::env::var_os("TIKI_OVERRIDE").filter(|v| !v.is_empty())?);
-        let name = file_name(&self.kernel, &output.title, "ptx");
+        let name = self.file_name(&output.title, "ptx");
         let krate = std::env::var_os("CARGO_CRATE_NAME").unwrap_or_default();
         let path = [root.join(krate).join(&name), root.join(&name)]
             .into_iter()
@@ -116,20 +120,22 @@ impl Dumper {
             }
         }
     }
-}
 
-/// `gemm_E___f16__BM___128_.ptx`.
-fn file_name(kernel: &str, instance: &str, stage: &str) -> String {
-    let instance: String = instance
-        .chars()
-        .map(|c| if c.is_alphanumeric() { c } else { '_' })
-        .collect();
-    if instance.is_empty() {
-        format!("{kernel}.{stage}")
-    } else if instance.starts_with(kernel) {
-        format!("{instance}.{stage}")
-    } else {
-        format!("{kernel}.{instance}.{stage}")
+    /// `gemm_E___f16__BM___128_.ptx`, `Mine.gemm_E___f16_.ptx`.
+    fn file_name(&self, instance: &str, stage: &str) -> String {
+        let plain = |c: char| if c.is_alphanumeric() { c } else { '_' };
+        let stem = &self.stem;
+        match instance.strip_prefix(&self.kernel) {
+            Some(args) => {
+                let args: String = args.chars().map(plain).collect();
+                format!("{stem}{args}.{stage}")
+            }
+            None if instance.is_empty() => format!("{stem}.{stage}"),
+            None => {
+                let instance: String = instance.chars().map(plain).collect();
+                format!("{stem}.{instance}.{stage}")
+            }
+        }
     }
 }
 

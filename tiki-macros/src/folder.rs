@@ -2,10 +2,43 @@
 //!
 //! A macro is not told the target directory. rustc is (`--out-dir`), and a macro runs inside rustc; where
 //! that says nothing (rust-analyzer), it is looked for above the crate. Cargo marks the directory.
+//!
+//! Nor is it told the module that it stands in, and two modules may have kernels of one name: the second in the
+//! order of expansion, which is the same in every build of a source, gets a number ([`stem`]).
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 const MARK: &str = "CACHEDIR.TAG";
+
+/// The first part of the names of a kernel's files: its name, behind that of the set if it is a set's, and from the
+/// second of that name in a crate on a number.
+///
+/// Each kernel is expanded once in a compiler's process. Another process that expands (rust-analyzer) does so again
+/// and again; there, a name is a name.
+pub(crate) fn stem(set: Option<&str>, kernel: &str) -> String {
+    static TAKEN: Mutex<Option<HashMap<String, u32>>> = Mutex::new(None);
+    let name = match set {
+        Some(set) => format!("{set}.{kernel}"),
+        None => kernel.to_owned(),
+    };
+    if !std::env::args_os().any(|arg| arg == "--crate-name") {
+        return name;
+    }
+    let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
+    numbered(taken.get_or_insert_default(), name)
+}
+
+/// `name`, `name-2`, `name-3`.
+fn numbered(taken: &mut HashMap<String, u32>, name: String) -> String {
+    let count = taken.entry(name.clone()).or_insert(0);
+    *count += 1;
+    match *count {
+        1 => name,
+        n => format!("{name}-{n}"),
+    }
+}
 
 /// The folder of texts, if cargo's target directory is known.
 fn of_target() -> Option<PathBuf> {
@@ -66,4 +99,24 @@ pub(crate) fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
     std::fs::rename(&draft, path).inspect_err(|_| {
         let _ = std::fs::remove_file(&draft);
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_taken_gets_a_number() {
+        let mut taken = HashMap::new();
+        let names = ["scaled", "scaled", "Mine.scaled", "scaled", "Mine.scaled"];
+        let given = names.map(|n| numbered(&mut taken, n.to_owned()));
+        let wanted = [
+            "scaled",
+            "scaled-2",
+            "Mine.scaled",
+            "scaled-3",
+            "Mine.scaled-2",
+        ];
+        assert_eq!(given, wanted);
+    }
 }

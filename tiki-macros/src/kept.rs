@@ -2,8 +2,10 @@
 //!
 //! ```text
 //! target/tiki/CRATE/KERNEL.ast      the kernel's canonical text: the command `tiki` reads it
-//! target/tiki/CRATE/KERNEL.kept     its compiled instances (`KERNEL.sets.kept`: those of a set)
+//! target/tiki/CRATE/KERNEL.kept     its compiled instances
 //! ```
+//!
+//! A set's kernels are `SET.KERNEL`, a second kernel of that name in the crate `KERNEL-2` ([`folder::stem`]).
 //!
 //! An instance is kept under the kernel's text without its lists of instances, with lines counted from the
 //! kernel's own: a build that adds an instance compiles that one, and a kernel that has only moved is
@@ -36,7 +38,7 @@ pub(crate) struct Kept {
 
 impl Kept {
     /// Opens what is kept of a kernel. `lists` is the first place that belongs to its lists of instances.
-    pub(crate) fn open(program: &Program, lists: u32, set: bool) -> Kept {
+    pub(crate) fn open(program: &Program, lists: u32, stem: &str) -> Kept {
         let name = &program.kernel.name;
         let place = program.places.at(name.span);
         let file = program.places.files.get(place.file as usize);
@@ -44,13 +46,12 @@ impl Kept {
         // The printer of PTX writes other characters differently, so lines could not be found again.
         let plain = file.bytes().all(|b| b.is_ascii_graphic() || b == b' ');
         let folder = folder::of_kept().filter(|_| plain);
-        let kind = if set { "sets.kept" } else { "kept" };
         if let Some(folder) = &folder {
-            write_ast(folder.join(format!("{}.ast", name.text)), program);
+            write_ast(folder.join(format!("{stem}.ast")), program);
         }
         let text = hash(standing_still(program, lists).as_bytes());
         let mut kept = Kept {
-            path: folder.map(|f| f.join(format!("{}.{kind}", name.text))),
+            path: folder.map(|f| f.join(format!("{stem}.kept"))),
             head: format!("tiki-kept 1 {COMPILER} {text:032x}"),
             file,
             line: place.line,

@@ -296,6 +296,25 @@ impl Store {
         Ok(gone)
     }
 
+    /// Whether an entry could be kept now: a small draft is written and removed. Nothing is tried where nothing may be
+    /// written.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn probe(&self) -> io::Result<()> {
+        let Some(folder) = self.folder() else {
+            return Ok(());
+        };
+        if self.settings.mode != Mode::ReadWrite {
+            return fs::read_dir(folder).map(drop);
+        }
+        fs::create_dir_all(folder)?;
+        let draft = folder.join(format!("probe-{}.{DRAFT}", std::process::id()));
+        let written = File::create(&draft).and_then(|mut file| file.write_all(b"probe"));
+        let removed = fs::remove_file(&draft);
+        written.and(removed)
+    }
+
     fn failed(&self, folder: &Path, error: &io::Error) {
         self.counters.failures.fetch_add(1, Relaxed);
         let folder = folder.display();

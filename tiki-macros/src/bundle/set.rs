@@ -11,6 +11,7 @@
 use super::next::{State, fetch};
 use super::recorded::Recorded;
 use super::{Bundle, Calls, Entry, Wanted};
+use crate::dump;
 use crate::expand::launch::Function;
 use crate::expand::{self, Source, artifact};
 use crate::parse::{path_key, text_of};
@@ -201,13 +202,14 @@ fn member(set: &Set, lines: &[&Line], entry: &Entry, bundle: &Bundle) -> syn::Re
         roots: entry.uses.clone(),
         spans: HashMap::new(),
     };
-    let compiled = expand::compile_all(&source, &own, &calls, Some(shown));
+    let set_name = &set.name;
+    let name = set_name.to_string();
+    let compiled = expand::compile_all(&source, &own, &calls, Some((&name, shown)));
     let records = lines.iter().filter_map(|l| l.tuned.as_ref());
     let records: TokenStream = records
         .map(|r| r.checked(&entry.name, compiled.fingerprint))
         .collect();
     let function = &lines[0].name;
-    let set_name = &set.name;
     let krate = &set.krate;
     let built = format_ident!("__{}_{}", set_name, function);
     let (params, names) = generics(&source, krate);
@@ -256,7 +258,7 @@ fn member(set: &Set, lines: &[&Line], entry: &Entry, bundle: &Bundle) -> syn::Re
         quote!(#(#impls)*)
     };
     let artifact_fn = format_ident!("{}_artifact", function);
-    let messages = &compiled.messages;
+    let (messages, watched) = (&compiled.messages, dump::watched());
     Ok(quote! {
         #[doc(hidden)]
         #[allow(non_camel_case_types)]
@@ -278,6 +280,7 @@ fn member(set: &Set, lines: &[&Line], entry: &Entry, bundle: &Bundle) -> syn::Re
         }
         #messages
         #records
+        #watched
     })
 }
 

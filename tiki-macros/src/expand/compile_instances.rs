@@ -9,6 +9,7 @@
 use super::{Source, assume, facts};
 use crate::bundle::{self, Bundle};
 use crate::dump::Dumper;
+use crate::folder;
 use crate::kept::Kept;
 use crate::parse::Reader;
 use crate::report;
@@ -61,13 +62,13 @@ impl Compiled {
     }
 }
 
-/// Reads the kernel and its items and runs the compiler. With `shown`, every message stands there: the
-/// kernel is another place's.
+/// Reads the kernel and its items and runs the compiler. For a set, whose name and place are given, every message
+/// stands there: the kernel is another place's.
 pub(crate) fn compile_all(
     source: &Source,
     bundle: &Bundle,
     calls: &bundle::Calls,
-    shown: Option<(Span, Span)>,
+    set: Option<(&str, (Span, Span))>,
 ) -> Compiled {
     let begun = Instant::now();
     let mut reader = Reader::new();
@@ -81,7 +82,7 @@ pub(crate) fn compile_all(
     items.extend(assumed);
     let lists = reader.mark();
     kernel.options.extend(reader.lists(&source.attribute));
-    if let Some(call) = shown {
+    if let Some((_, call)) = set {
         foreign.iter_mut().for_each(|f| f.call = call);
         for (from, to) in [(0, end), (lists, reader.mark())] {
             let name = source.name().to_string();
@@ -98,7 +99,9 @@ pub(crate) fn compile_all(
         items,
         places: reader.places().clone(),
     };
-    let mut dumper = Dumper::from_env(&source.name().to_string());
+    let name = source.name().to_string();
+    let stem = folder::stem(set.map(|(set, _)| set), &name);
+    let mut dumper = Dumper::from_env(&name, &stem);
     let read = begun.elapsed();
     let mut outputs = Vec::new();
     let mut diags = reader.sink.take();
@@ -108,7 +111,7 @@ pub(crate) fn compile_all(
         dumper.write("ast", "", &ast::print(&program));
         let mut sink = Sink::new();
         let instances = check::instances::run(&program, &mut sink);
-        let kept = Kept::open(&program, lists, shown.is_some());
+        let kept = Kept::open(&program, lists, &stem);
         let mut results: Vec<Option<Output>> = match dumper.wants_stages() {
             true => vec![None; instances.len()],
             false => instances.iter().map(|i| kept.get(i)).collect(),

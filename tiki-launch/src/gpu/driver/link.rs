@@ -31,7 +31,7 @@ impl Gpu {
     /// The module of a text, loaded: from the cache, or assembled now.
     pub(super) fn module_of(&self, unit: &Unit<'_>) -> Result<sys::CUmodule, LaunchError> {
         let store = cache::store();
-        let wishes = Wishes::of(unit.kernel, unit.entry);
+        let wishes = Wishes::of(unit);
         let plain = store.settings().mode == Mode::Off || store.settings().folder.is_none();
         if plain && !wishes.any(&["cubin", "log", "sass"]) {
             return self.assemble(unit);

@@ -1,0 +1,398 @@
+//! Every row kernel on rows of special values, and the gradients and rotations at the widths that are left.
+//!
+//! The rows: outliers, a NaN, an infinity of either sign, subnormals alone, zeros alone. The reference is the formula in f64,
+//! whose NaN and infinities come about as those of f32 do: where it has one the result must have the same, and
+//! elsewhere lie within the bound.
+
+use super::cases::{Result, U, poisoned, push, typed, wide};
+use super::formulas::{
+    layer_norm_gradient, log_softmax, near, norm_gradient, normed, per_row, softmax_gradient, tree,
+};
+use super::inputs::mixed;
+use super::kernels::{
+    Edges,
+    cross_entropy::cross_entropy,
+    layer_norm::{add_layer_norm, layer_norm},
+    layer_norm_backward::{column_sums, layer_norm_backward},
+    long_rows::{layer_norm_long, softmax_long},
+    rms_norm::add_rms_norm,
+    rms_norm_backward::{column_sum, rms_norm_backward},
+    rope::{rope_halves, rope_pairs},
+    row_sum::{row_extremes, row_sum},
+    scan::recurrence,
+    silu::gelu_mul,
+    softmax_backward::{log_softmax_backward, softmax_backward},
+};
+use super::{Outcome, Real};
+use tiki::Device;
+use tiki::prelude::*;
+
+/// Two devices may be any distance apart, relative to results that cancel; both are held to the reference.
+const CANCELS: Option<f64> = Some(f64::INFINITY);
+const EPS: f32 = 1e-5;
+const ROWS: usize = 6;
+
+/// Where the reference is NaN or infinite the result is the same; elsewhere it is near.
+fn like<E: Real>(
+    got: &[E],
+    want: &[f64],
+    terms: &[f64],
+    bound: f64,
+) -> std::result::Result<String, String> {
+    let finite: Vec<usize> = (0..want.len()).filter(|&i| want[i].is_finite()).collect();
+    let other = |i: usize, w: f64| {
+        let g = got[i].wide_of();
+        !(g == w || g.is_nan() && w.is_nan())
+    };
+    let wrong: Vec<(usize, f64, f64)> = (0..want.len())
+        .filter(|&i| !want[i].is_finite() && other(i, want[i]))
+        .map(|i| (i, got[i].wide_of(), want[i]))
+        .collect();
+    if let Some(first) = wrong.first() {
+        let text = "special values are others: place, result, reference";
+        return Err(format!("{} {text}: {first:?} ..", wrong.len()));
+    }
+    let of = |v: &[f64]| finite.iter().map(|&i| v[i]).collect::<Vec<f64>>();
+    let shown: Vec<E> = finite.iter().map(|&i| got[i]).collect();
+    let special = want.len() - finite.len();
+    near(&shown, &of(want), &of(terms), bound).map(|text| format!("{special} special, {text}"))
+}
+
+/// The rows of this file.
+fn given<E: Real>(n: usize, seed: u64) -> Vec<E> {
+    let mut x = mixed(ROWS * n, seed);
+    let at = |r: usize, i: usize| r * n + i % n;
+    x[at(1, 5)] = f64::NAN;
+    x[at(2, 300)] = f64::INFINITY;
+    x[at(3, 7)] = f64::NEG_INFINITY;
+    // The smallest subnormal of the type, small multiples of it, and both signs.
+    let least = match E::NAME {
+        "f16" => 2f64.powi(-24),
+        "bf16" => 2f64.powi(-133),
+        _ => 2f64.powi(-149),
+    };
+    for i in 0..n {
+        let sign = if i % 3 == 0 { -1.0 } else { 1.0 };
+        x[at(4, i)] = sign * least * (i % 5) as f64;
+        x[at(5, i)] = 0.0 * sign;
+    }
+    typed(&x)
+}
+
+macro_rules! norms {
+    ($device:ident, $out:ident; $(($e:ident, $n:tt, $ln:literal, $rms:literal, $grad:literal, $soft:literal)),*) => {$({
+        let (stream, n) = ($device.stream(), $n);
+        let name = |what: &str| format!("special rows, {what} {} {n}", $e::NAME);
+        let (x, g) = (given::<$e>(n, 201), typed::<$e>(&mixed(ROWS * n, 202)));
+        let (w, b) = (typed::<$e>(&mixed(n, 203)), typed::<$e>(&mixed(n, 204)));
+        let (xs, gs, ws, bs) = (wide(&x), wide(&g), wide(&w), wide(&b));
+        let part = |v: &[f64], r: usize| v[r * n..(r + 1) * n].to_vec();
+        let (dx, dg) = ($device.tensor_from(&x, [ROWS, n])?, $device.tensor_from(&g, [ROWS, n])?);
+        let (dw, db) = ($device.tensor_from(&w, [n])?, $device.tensor_from(&b, [n])?);
+        let eps = f64::from(EPS);
+        let bound = (tree(n) + 20.0) * U;
+
+        let [want, terms] = per_row(ROWS, |r| normed(&part(&xs, r), &ws, &bs, eps));
+        let mut y = poisoned::<$e, 2>($device, [ROWS, n])?;
+        layer_norm::<$e, $n, $ln>::launch(&stream, &dx, &dw, &db, &mut y, EPS)?;
+        let got = y.to_vec()?;
+        push($out, name("layer_norm"), CANCELS, &got, like(&got, &want, &terms, bound));
+        let mut y = poisoned::<$e, 2>($device, [ROWS, n])?;
+        layer_norm_long::<$e, 1>::launch(&stream, &dx, &dw, &db, &mut y, EPS)?;
+        let got = y.to_vec()?;
+        push($out, name("layer_norm_long"), CANCELS, &got, like(&got, &want, &terms, bound));
+        let zero = $device.tensor_from(&vec![$e::from_wide(0.0); ROWS * n], [ROWS, n])?;
+        let mut sum = poisoned::<$e, 2>($device, [ROWS, n])?;
+        let mut y = poisoned::<$e, 2>($device, [ROWS, n])?;
+        add_layer_norm::<$e, $n, $ln>::launch(&stream, &dx, &zero, &dw, &db, &mut sum, &mut y, EPS)?;
+        let got = y.to_vec()?;
+        push($out, name("add_layer_norm"), CANCELS, &got, like(&got, &want, &terms, bound));
+
+        let rms = |r: usize| {
+            let row = part(&xs, r);
+            let scale = 1.0 / (row.iter().map(|v| v * v).sum::<f64>() / n as f64 + eps).sqrt();
+            let y: Vec<f64> = row.iter().zip(&ws).map(|(x, w)| x * scale * w).collect();
+            [y.clone(), y.iter().map(|v| v.abs()).collect()]
+        };
+        let [want, terms] = per_row(ROWS, rms);
+        let mut y = poisoned::<$e, 2>($device, [ROWS, n])?;
+        add_rms_norm::<$e, $n, $rms>::launch(&stream, &dx, &zero, &dw, &mut sum, &mut y, EPS)?;
+        let got = y.to_vec()?;
+        push($out, name("add_rms_norm"), CANCELS, &got, like(&got, &want, &terms, bound));
+
+        let [want, terms] = per_row(ROWS, |r| {
+            let [y, t, ..] = norm_gradient(&part(&xs, r), &ws, &part(&gs, r), eps);
+            [y, t]
+        });
+        let mut d = poisoned::<$e, 2>($device, [ROWS, n])?;
+        let mut parts = poisoned::<f32, 2>($device, [2, n])?;
+        let mut dweight = poisoned::<$e, 1>($device, [n])?;
+        rms_norm_backward::<$e, $n, $rms>::launch(&stream, &dx, &dw, &dg, &mut d, &mut parts, EPS)?;
+        column_sum::<$e>::launch(&stream, &parts, &mut dweight)?;
+        let got = d.to_vec()?;
+        push($out, name("rms_norm_backward"), CANCELS, &got, like(&got, &want, &terms, 2.0 * bound));
+        // A NaN in one row is in every sum over the rows.
+        let spoilt = dweight.to_vec()?.iter().filter(|v| v.wide_of().is_nan()).count();
+        let verdict = if spoilt == n { Ok("all NaN".into()) } else { Err(format!("{spoilt} of {n} are NaN")) };
+        push($out, name("its weight"), CANCELS, &dweight.to_vec()?, verdict);
+
+        let [want, terms] = per_row(ROWS, |r| {
+            let [y, t, ..] = layer_norm_gradient(&part(&xs, r), &ws, &part(&gs, r), eps);
+            [y, t]
+        });
+        let mut d = poisoned::<$e, 2>($device, [ROWS, n])?;
+        let mut parts = poisoned::<f32, 3>($device, [2, 2, n])?;
+        let mut sums = poisoned::<$e, 2>($device, [2, n])?;
+        layer_norm_backward::<$e, $n, $grad>::launch(&stream, &dx, &dw, &dg, &mut d, &mut parts, EPS)?;
+        column_sums::<$e>::launch(&stream, &parts, &mut sums)?;
+        let got = d.to_vec()?;
+        push($out, name("layer_norm_backward"), CANCELS, &got, like(&got, &want, &terms, 3.0 * bound));
+
+        // Probabilities are ordinary; what comes back is not.
+        let p = typed::<$e>(&per_row(ROWS, |r| log_softmax(&part(&gs, r)))[0].iter().map(|v| v.exp()).collect::<Vec<_>>());
+        // A smaller exponential would vanish in f32, and infinity times nothing is another special value.
+        let logs = &per_row(ROWS, |r| log_softmax(&part(&gs, r)))[0];
+        let logs = typed::<$e>(&logs.iter().map(|v| v.clamp(-40.0, 0.0)).collect::<Vec<_>>());
+        let (ps, ls) = (wide(&p), wide(&logs));
+        let [want, terms] = per_row(ROWS, |r| softmax_gradient(&part(&ps, r), &part(&xs, r)));
+        let mut d = poisoned::<$e, 2>($device, [ROWS, n])?;
+        softmax_backward::<$e, $n, $soft>::launch(&stream, &$device.tensor_from(&p, [ROWS, n])?, &dx, &mut d)?;
+        let got = d.to_vec()?;
+        push($out, name("softmax_backward"), CANCELS, &got, like(&got, &want, &terms, bound));
+        let [want, terms] = per_row(ROWS, |r| {
+            let (y, g) = (part(&ls, r), part(&xs, r));
+            let (sum, size) = (g.iter().sum::<f64>(), g.iter().map(|v| v.abs()).sum::<f64>());
+            let pairs = || y.iter().zip(&g);
+            [pairs().map(|(y, g)| g - y.exp() * sum).collect(), pairs().map(|(y, g)| g.abs() + y.exp() * size).collect()]
+        });
+        let mut d = poisoned::<$e, 2>($device, [ROWS, n])?;
+        log_softmax_backward::<$e, $n, $rms>::launch(&stream, &$device.tensor_from(&logs, [ROWS, n])?, &dx, &mut d)?;
+        let got = d.to_vec()?;
+        push($out, name("log_softmax_backward"), CANCELS, &got, like(&got, &want, &terms, bound + 90.0 * U));
+    })*};
+}
+
+/// Reductions, losses, the other gate, rotations: what has no width of its own.
+fn rest<E: Real + Float>(
+    device: &Device,
+    out: &mut Vec<Outcome>,
+    launch: impl Fn(&[E], usize) -> Result<(Vec<f32>, Vec<E>, Vec<f32>)>,
+) -> Result<()> {
+    let _ = device;
+    let n = 576;
+    let name = |what: &str| format!("special rows, {what} {}", E::NAME);
+    let mut x = given::<E>(n, 205);
+    // Exponentials: no outliers.
+    for v in &mut x {
+        if v.wide_of().is_finite() {
+            *v = E::from_wide(v.wide_of().clamp(-30.0, 30.0));
+        }
+    }
+    let xs = wide(&x);
+    let (sums, logs, losses) = launch(&x, n)?;
+    let row = |r: usize| &xs[r * n..(r + 1) * n];
+    let want: Vec<f64> = (0..ROWS).map(|r| row(r).iter().sum()).collect();
+    let terms: Vec<f64> = (0..ROWS).map(|r| row(r).iter().map(|v| v.abs()).sum()).collect();
+    push(out, name("row_sum"), CANCELS, &sums, like(&sums, &want, &terms, 12.0 * U));
+    let [want, terms] = per_row(ROWS, |r| log_softmax(row(r)));
+    let bound = (tree(n) + 60.0) * U;
+    push(out, name("log_softmax_long"), CANCELS, &logs, like(&logs, &want, &terms, bound));
+    let at = |r: usize| r * n + r * 37 % n;
+    let (lost, size): (Vec<f64>, Vec<f64>) = (0..ROWS).map(|r| (-want[at(r)], terms[at(r)])).unzip();
+    let bound = (tree(n) + 80.0) * U;
+    push(out, name("cross_entropy"), CANCELS, &losses, like(&losses, &lost, &size, bound));
+    Ok(())
+}
+
+macro_rules! rest {
+    ($device:ident, $out:ident; $($e:ident),*) => {$(
+        rest::<$e>($device, $out, |x, n| {
+            let (stream, input) = ($device.stream(), $device.tensor_from(x, [ROWS, n])?);
+            let mut sums = poisoned::<f32, 1>($device, [ROWS])?;
+            row_sum::<$e, 1>::launch(&stream, &input, &mut sums)?;
+            let mut logs = poisoned::<$e, 2>($device, [ROWS, n])?;
+            softmax_long::<$e, true, 1>::launch(&stream, &input, &mut logs)?;
+            let target: Vec<u32> = (0..ROWS).map(|r| (r * 37 % n) as u32).collect();
+            let target = $device.tensor_from(&target, [ROWS])?;
+            let (mut loss, mut all) = (poisoned::<f32, 1>($device, [ROWS])?, poisoned::<f32, 1>($device, [ROWS])?);
+            cross_entropy::<$e, 1>::launch(&stream, &input, &target, &mut loss, &mut all)?;
+            Ok((sums.to_vec()?, logs.to_vec()?, loss.to_vec()?))
+        })?;
+        {
+            let x = given::<$e>(576, 206);
+            let up = vec![$e::from_wide(1.0); x.len()];
+            let mut y = poisoned::<$e, 1>($device, [x.len()])?;
+            gelu_mul::<$e>::launch(&$device.stream(), &$device.tensor_from(&x, [x.len()])?, &$device.tensor_from(&up, [x.len()])?, &mut y)?;
+            let got = y.to_vec()?;
+            let inner = |g: f64| (8.0 / std::f64::consts::PI).sqrt() * (g + 0.044_715 * g.powi(3));
+            let gelu = |g: &f64| if *g == f64::NEG_INFINITY { 0.0 } else { g / (1.0 + (-inner(*g)).exp()) };
+            let xs = wide(&x);
+            let want: Vec<f64> = xs.iter().map(gelu).collect();
+            let terms: Vec<f64> = xs.iter().map(|g| gelu(g).abs() * (1.0 + (-inner(*g)).clamp(0.0, 110.0))).collect();
+            push($out, format!("special values, gelu_mul {}", $e::NAME), CANCELS, &got, like(&got, &want, &terms, 14.0 * U));
+        }
+    )*};
+}
+
+/// What the rotation's transpose gives, which is its gradient: both pairings, and special values in them.
+fn rotations(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
+    let (stream, tokens, heads, half) = (device.stream(), 3, 5, 32);
+    let count = tokens * heads * 2 * half;
+    let mut x: Vec<f32> = typed(&mixed(count, 207));
+    x[3] = f32::NAN;
+    x[70] = f32::INFINITY;
+    x[131] = f32::from_bits(5);
+    let table = |f: fn(f64) -> f64| -> Vec<f32> {
+        let angles = (0..tokens * half).map(|i| (i * 7 % 1013) as f64 / 100.0);
+        angles.map(|a| f(a) as f32).collect()
+    };
+    let (c, s) = (table(f64::cos), table(f64::sin));
+    let dc = device.tensor_from(&c, [tokens, half])?;
+    let ds = device.tensor_from(&s, [tokens, half])?;
+    let xs = wide(&x);
+    for pairs in [false, true] {
+        let got = if pairs {
+            let mut y = poisoned::<f32, 4>(device, [tokens, heads, half, 2])?;
+            let input = device.tensor_from(&x, [tokens, heads, half, 2])?;
+            rope_pairs::<f32, 32, true>::launch(&stream, &input, &dc, &ds, &mut y)?;
+            y.to_vec()?
+        } else {
+            let mut y = poisoned::<f32, 3>(device, [tokens, heads, 2 * half])?;
+            let input = device.tensor_from(&x, [tokens, heads, 2 * half])?;
+            rope_halves::<f32, 32, true>::launch(&stream, &input, &dc, &ds, &mut y)?;
+            y.to_vec()?
+        };
+        let (mut want, mut terms) = (vec![0.0; count], vec![0.0; count]);
+        for head in 0..tokens * heads {
+            for i in 0..half {
+                let (a, b) = if pairs { (2 * i, 2 * i + 1) } else { (i, i + half) };
+                let (a, b) = (head * 2 * half + a, head * 2 * half + b);
+                let at = head / heads * half + i;
+                let (c, s) = (f64::from(c[at]), f64::from(s[at]));
+                (want[a], want[b]) = (xs[a] * c + xs[b] * s, xs[b] * c - xs[a] * s);
+                terms[a] = (xs[a] * c).abs() + (xs[b] * s).abs();
+                terms[b] = (xs[b] * c).abs() + (xs[a] * s).abs();
+            }
+        }
+        let verdict = like(&got, &want, &terms, 3.0 * U);
+        push(out, format!("rope backward f32 pairs {pairs}"), CANCELS, &got, verdict);
+    }
+    Ok(())
+}
+
+/// The greatest and the least of rows of special values; a NaN in a recurrence, from which on all is NaN.
+fn order(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
+    let (stream, n) = (device.stream(), 576);
+    let x: Vec<f32> = given(n, 208);
+    let mut most = poisoned::<f32, 1>(device, [ROWS])?;
+    let mut least = poisoned::<f32, 1>(device, [ROWS])?;
+    let mut place = device.zeros::<u32, 1>([ROWS])?;
+    let input = device.tensor_from(&x, [ROWS, n])?;
+    row_extremes::<f32, 1>::launch(&stream, &input, &mut most, &mut least, &mut place)?;
+    let found = [most.to_vec()?, least.to_vec()?].concat();
+    let fold = |f: fn(f64, f64) -> f64| -> Vec<f64> {
+        let rows = wide(&x);
+        let of = |row: &[f64]| match row.iter().any(|v| v.is_nan()) {
+            true => f64::NAN,
+            false => row.iter().copied().fold(row[0], f),
+        };
+        rows.chunks(n).map(of).collect()
+    };
+    let want = [fold(f64::max), fold(f64::min)].concat();
+    let verdict = like(&found, &want, &want, 0.0);
+    push(out, "special rows, row_extremes".into(), CANCELS, &found, verdict);
+
+    let n = 5000;
+    let (a, mut b) = (vec![0.5f32; n], typed::<f32>(&mixed(n, 209)));
+    b[10] = f32::from_bits(3);
+    b[4500] = f32::NAN;
+    let mut y = poisoned::<f32, 2>(device, [1, n])?;
+    let (da, db) = (device.tensor_from(&a, [1, n])?, device.tensor_from(&b, [1, n])?);
+    recurrence::<f32, false, false, 2048, 1, 256, 2>::launch(&stream, &da, &db, &mut y)?;
+    let got = y.to_vec()?;
+    let (mut h, mut size) = (0.0, 0.0);
+    let steps = wide(&b).into_iter().map(|b| {
+        (h, size) = (0.5 * h + b, 0.5 * size + b.abs());
+        (h, size)
+    });
+    let (want, terms): (Vec<f64>, Vec<f64>) = steps.unzip();
+    let verdict = like(&got, &want, &terms, 48.0 * U);
+    push(out, "special values, recurrence".into(), CANCELS, &got, verdict);
+    Ok(())
+}
+
+macro_rules! widths {
+    ($device:ident, $out:ident; $(($n:tt, $t:literal)),*) => {$({
+        let (stream, rows, n) = ($device.stream(), 2, $n);
+        let name = |what: &str| format!("{what} f32 {rows} x {n}");
+        let (x, g) = (typed::<f32>(&mixed(rows * n, 211 + n as u64)), typed::<f32>(&mixed(rows * n, 212)));
+        let (xs, gs) = (wide(&x), wide(&g));
+        let part = |v: &[f64], r: usize| v[r * n..(r + 1) * n].to_vec();
+        let dg = $device.tensor_from(&g, [rows, n])?;
+        let logs = &per_row(rows, |r| log_softmax(&part(&xs, r)))[0];
+        let logs = typed::<f32>(&logs.iter().map(|v| v.clamp(-40.0, 0.0)).collect::<Vec<_>>());
+        let p: Vec<f32> = logs.iter().map(|v| v.exp()).collect();
+        let (ls, ps) = (wide(&logs), wide(&p));
+        let mut d = poisoned::<f32, 2>($device, [rows, n])?;
+        Edges::softmax_backward::<f32, $n, $t>(&stream, &$device.tensor_from(&p, [rows, n])?, &dg, &mut d)?;
+        let got = d.to_vec()?;
+        let [want, terms] = per_row(rows, |r| softmax_gradient(&part(&ps, r), &part(&gs, r)));
+        push($out, name("softmax_backward"), None, &got, near(&got, &want, &terms, (tree(n) + 4.0) * U));
+        let mut d = poisoned::<f32, 2>($device, [rows, n])?;
+        Edges::log_softmax_backward::<f32, $n, $t>(&stream, &$device.tensor_from(&logs, [rows, n])?, &dg, &mut d)?;
+        let got = d.to_vec()?;
+        let [want, terms] = per_row(rows, |r| {
+            let (y, g) = (part(&ls, r), part(&gs, r));
+            let (sum, size) = (g.iter().sum::<f64>(), g.iter().map(|v| v.abs()).sum::<f64>());
+            let pairs = || y.iter().zip(&g);
+            [pairs().map(|(y, g)| g - y.exp() * sum).collect(), pairs().map(|(y, g)| g.abs() + y.exp() * size).collect()]
+        });
+        push($out, name("log_softmax_backward"), CANCELS, &got, near(&got, &want, &terms, (tree(n) + 90.0) * U));
+        widths!(norms $device, $out, stream, rows, name, xs, gs, part, x, dg, $n, $t);
+    })*};
+    // A gradient of these holds four rows in registers: no room for 16384.
+    (norms $device:ident, $out:ident, $stream:ident, $rows:ident, $name:ident, $xs:ident, $gs:ident, $part:ident, $x:ident, $dg:ident, 16384, $t:literal) => {
+        let _ = &$x;
+    };
+    (norms $device:ident, $out:ident, $stream:ident, $rows:ident, $name:ident, $xs:ident, $gs:ident, $part:ident, $x:ident, $dg:ident, $n:tt, $t:literal) => {
+        let w = typed::<f32>(&mixed($n, 213));
+        let ws = wide(&w);
+        let (dx, dw) = ($device.tensor_from(&$x, [$rows, $n])?, $device.tensor_from(&w, [$n])?);
+        let down = |v: &[f64]| (0..$n).map(|c| (0..$rows).map(|r| v[r * $n + c]).sum()).collect::<Vec<f64>>();
+        let eps = f64::from(EPS);
+
+        let mut d = poisoned::<f32, 2>($device, [$rows, $n])?;
+        let mut parts = poisoned::<f32, 2>($device, [2, $n])?;
+        let mut dweight = poisoned::<f32, 1>($device, [$n])?;
+        Edges::rms_norm_backward::<f32, $n, $t>(&$stream, &dx, &dw, &$dg, &mut d, &mut parts, EPS)?;
+        column_sum::<f32>::launch(&$stream, &parts, &mut dweight)?;
+        let (got, weights) = (d.to_vec()?, dweight.to_vec()?);
+        let [want, terms, shares, sizes] =
+            per_row($rows, |r| norm_gradient(&$part(&$xs, r), &ws, &$part(&$gs, r), eps));
+        push($out, $name("rms_norm_backward"), CANCELS, &got, near(&got, &want, &terms, (2.0 * tree($n) + 14.0) * U));
+        let bound = ($rows as f64 + 0.5 * tree($n) + 10.0) * U;
+        push($out, $name("its weight"), CANCELS, &weights, near(&weights, &down(&shares), &down(&sizes), bound));
+
+        let mut d = poisoned::<f32, 2>($device, [$rows, $n])?;
+        let mut parts = poisoned::<f32, 3>($device, [2, 2, $n])?;
+        let mut sums = poisoned::<f32, 2>($device, [2, $n])?;
+        Edges::layer_norm_backward::<f32, $n, $t>(&$stream, &dx, &dw, &$dg, &mut d, &mut parts, EPS)?;
+        column_sums::<f32>::launch(&$stream, &parts, &mut sums)?;
+        let (got, sums) = (d.to_vec()?, sums.to_vec()?);
+        let [want, terms, shares, sizes] =
+            per_row($rows, |r| layer_norm_gradient(&$part(&$xs, r), &ws, &$part(&$gs, r), eps));
+        push($out, $name("layer_norm_backward"), CANCELS, &got, near(&got, &want, &terms, (3.0 * tree($n) + 24.0) * U));
+        let bound = ($rows as f64 + 2.0 * tree($n) + 16.0) * U;
+        push($out, $name("its weight"), CANCELS, &sums[..$n], near(&sums[..$n], &down(&shares), &down(&sizes), bound));
+    };
+}
+
+/// All of them.
+pub fn all(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
+    norms!(device, out; (f32, 576, 96, 96, 96, 96), (f16, 576, 96, 96, 96, 96), (bf16, 576, 96, 96, 96, 96));
+    rest!(device, out; f32, f16, bf16);
+    rotations(device, out)?;
+    order(device, out)?;
+    widths!(device, out; (1, 32), (31, 32), (129, 64), (1024, 128), (16384, 512));
+    Ok(())
+}
