@@ -178,9 +178,7 @@ pub fn grid(extents: &[usize]) -> [u64; 3] {
 
 /// The grid of a persistent kernel: as many blocks as the device holds at once, in whole clusters.
 pub fn persistent(stream: &Stream, artifact: &Artifact) -> [u64; 3] {
-    let cluster = artifact.cluster.max(1);
-    let blocks = stream.device().multiprocessors() * artifact.usage.blocks_per_sm.max(1);
-    [u64::from((blocks / cluster).max(1) * cluster), 1, 1]
+    stream.device().persistent_grid(artifact)
 }
 
 #[cfg(test)]

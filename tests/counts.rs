@@ -129,7 +129,10 @@ fn every_kernel_is_counted() {
         .collect();
     let list = std::fs::read_to_string(root.join("tests/suite/kernels.rs")).expect("the list");
     let mut kernels = Vec::new();
-    for path in list.lines().filter_map(|l| l.strip_prefix("#[path = \"../../")) {
+    for path in list
+        .lines()
+        .filter_map(|l| l.strip_prefix("#[path = \"../../"))
+    {
         let path = path.trim_end_matches("\"]");
         let source = std::fs::read_to_string(root.join(path)).expect("an example");
         for part in source.split("#[tiki::kernel").skip(1) {

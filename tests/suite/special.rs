@@ -192,15 +192,36 @@ fn rest<E: Real + Float>(
     let (sums, logs, losses) = launch(&x, n)?;
     let row = |r: usize| &xs[r * n..(r + 1) * n];
     let want: Vec<f64> = (0..ROWS).map(|r| row(r).iter().sum()).collect();
-    let terms: Vec<f64> = (0..ROWS).map(|r| row(r).iter().map(|v| v.abs()).sum()).collect();
-    push(out, name("row_sum"), CANCELS, &sums, like(&sums, &want, &terms, 12.0 * U));
+    let terms: Vec<f64> = (0..ROWS)
+        .map(|r| row(r).iter().map(|v| v.abs()).sum())
+        .collect();
+    push(
+        out,
+        name("row_sum"),
+        CANCELS,
+        &sums,
+        like(&sums, &want, &terms, 12.0 * U),
+    );
     let [want, terms] = per_row(ROWS, |r| log_softmax(row(r)));
     let bound = (tree(n) + 60.0) * U;
-    push(out, name("log_softmax_long"), CANCELS, &logs, like(&logs, &want, &terms, bound));
+    push(
+        out,
+        name("log_softmax_long"),
+        CANCELS,
+        &logs,
+        like(&logs, &want, &terms, bound),
+    );
     let at = |r: usize| r * n + r * 37 % n;
-    let (lost, size): (Vec<f64>, Vec<f64>) = (0..ROWS).map(|r| (-want[at(r)], terms[at(r)])).unzip();
+    let (lost, size): (Vec<f64>, Vec<f64>) =
+        (0..ROWS).map(|r| (-want[at(r)], terms[at(r)])).unzip();
     let bound = (tree(n) + 80.0) * U;
-    push(out, name("cross_entropy"), CANCELS, &losses, like(&losses, &lost, &size, bound));
+    push(
+        out,
+        name("cross_entropy"),
+        CANCELS,
+        &losses,
+        like(&losses, &lost, &size, bound),
+    );
     Ok(())
 }
 
@@ -265,7 +286,11 @@ fn rotations(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
         let (mut want, mut terms) = (vec![0.0; count], vec![0.0; count]);
         for head in 0..tokens * heads {
             for i in 0..half {
-                let (a, b) = if pairs { (2 * i, 2 * i + 1) } else { (i, i + half) };
+                let (a, b) = if pairs {
+                    (2 * i, 2 * i + 1)
+                } else {
+                    (i, i + half)
+                };
                 let (a, b) = (head * 2 * half + a, head * 2 * half + b);
                 let at = head / heads * half + i;
                 let (c, s) = (f64::from(c[at]), f64::from(s[at]));
@@ -275,7 +300,13 @@ fn rotations(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
             }
         }
         let verdict = like(&got, &want, &terms, 3.0 * U);
-        push(out, format!("rope backward f32 pairs {pairs}"), CANCELS, &got, verdict);
+        push(
+            out,
+            format!("rope backward f32 pairs {pairs}"),
+            CANCELS,
+            &got,
+            verdict,
+        );
     }
     Ok(())
 }
@@ -300,14 +331,23 @@ fn order(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
     };
     let want = [fold(f64::max), fold(f64::min)].concat();
     let verdict = like(&found, &want, &want, 0.0);
-    push(out, "special rows, row_extremes".into(), CANCELS, &found, verdict);
+    push(
+        out,
+        "special rows, row_extremes".into(),
+        CANCELS,
+        &found,
+        verdict,
+    );
 
     let n = 5000;
     let (a, mut b) = (vec![0.5f32; n], typed::<f32>(&mixed(n, 209)));
     b[10] = f32::from_bits(3);
     b[4500] = f32::NAN;
     let mut y = poisoned::<f32, 2>(device, [1, n])?;
-    let (da, db) = (device.tensor_from(&a, [1, n])?, device.tensor_from(&b, [1, n])?);
+    let (da, db) = (
+        device.tensor_from(&a, [1, n])?,
+        device.tensor_from(&b, [1, n])?,
+    );
     recurrence::<f32, false, false, 2048, 1, 256, 2>::launch(&stream, &da, &db, &mut y)?;
     let got = y.to_vec()?;
     let (mut h, mut size) = (0.0, 0.0);
@@ -317,7 +357,13 @@ fn order(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
     });
     let (want, terms): (Vec<f64>, Vec<f64>) = steps.unzip();
     let verdict = like(&got, &want, &terms, 48.0 * U);
-    push(out, "special values, recurrence".into(), CANCELS, &got, verdict);
+    push(
+        out,
+        "special values, recurrence".into(),
+        CANCELS,
+        &got,
+        verdict,
+    );
     Ok(())
 }
 

@@ -17,6 +17,7 @@ mod list;
 mod outcome;
 mod plot;
 mod show;
+mod tune;
 mod vm;
 
 use clap::{Parser, Subcommand};
@@ -49,6 +50,8 @@ enum Command {
     Diff(diff::Args),
     /// Draw layouts, fragments and bank conflicts.
     Plot(plot::Args),
+    /// Choose the fastest of the instances that a kernel's `tune(..)` declares, on a GPU.
+    Tune(tune::Args),
     /// Look into the cache of machine code.
     Cache(cache::Args),
     /// Registers, shared memory and residency of a kernel's instances.
@@ -64,6 +67,7 @@ fn run(cli: Cli, out: &mut Out) -> Result<()> {
         Command::Show(args) => show::run(&args, out),
         Command::Explain(args) => show::explain(&args, out),
         Command::Diff(args) => diff::run(&args, out),
+        Command::Tune(args) => tune::run(&args, out),
         Command::Plot(args) => plot::run(&args, out),
         Command::Cache(args) => cache::run(&args, out),
         Command::Budget(args) => budget::run(&args, out),

@@ -9,6 +9,7 @@ use std::fmt;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use tiki_kernel::artifact::Artifact;
 use tiki_kernel::target::Target;
 
 use crate::element::Element;
@@ -172,6 +173,14 @@ impl Device {
     #[must_use]
     pub fn runs(&self, target: Target) -> bool {
         self.machine().traits().runs(target)
+    }
+
+    /// The grid of a persistent kernel: as many blocks as are held at once, in whole clusters.
+    #[must_use]
+    pub fn persistent_grid(&self, artifact: &Artifact) -> [u64; 3] {
+        let cluster = artifact.cluster.max(1);
+        let blocks = self.multiprocessors() * artifact.usage.blocks_per_sm.max(1);
+        [u64::from((blocks / cluster).max(1) * cluster), 1, 1]
     }
 
     /// The device's default stream.

@@ -13,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 mod bundle;
+mod clock;
 mod dump;
 mod expand;
 mod folder;

@@ -8,6 +8,7 @@
 
 use super::{Source, assume, facts};
 use crate::bundle::{self, Bundle};
+use crate::clock::Moment;
 use crate::dump::Dumper;
 use crate::folder;
 use crate::kept::Kept;
@@ -18,7 +19,7 @@ use quote::quote;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::Duration;
 use tiki_kernel::ast::{self, Places, Program};
 use tiki_kernel::check;
 use tiki_kernel::compile::{Instance, Output, compile_instance};
@@ -70,7 +71,7 @@ pub(crate) fn compile_all(
     calls: &bundle::Calls,
     set: Option<(&str, (Span, Span))>,
 ) -> Compiled {
-    let begun = Instant::now();
+    let begun = Moment::now();
     let mut reader = Reader::new();
     let whole = reader.at(source.name().span());
     reader.renames = bundle.names_for(&calls.roots);
@@ -106,6 +107,7 @@ pub(crate) fn compile_all(
     let mut outputs = Vec::new();
     let mut diags = reader.sink.take();
     let mut compiled = 0;
+    let mut by_others = Duration::ZERO;
     let readable = !diags.iter().any(|d| d.severity == Severity::Error);
     if readable {
         dumper.write("ast", "", &ast::print(&program));
@@ -124,6 +126,7 @@ pub(crate) fn compile_all(
         for (i, done) in missing.into_iter().zip(in_threads(&program, whole, &todo)) {
             results[i] = done.output;
             let refused = done.diags.iter().any(|d| d.severity == Severity::Error);
+            by_others += done.took;
             for (stage, instance, text) in done.dumps {
                 // What was refused can be looked at; it is no module, and does not have the name of one.
                 let stage = if refused { stage + ".refused" } else { stage };
@@ -140,7 +143,7 @@ pub(crate) fn compile_all(
         }
         diags.extend(told);
     }
-    let whole = begun.elapsed();
+    let whole = begun.elapsed_with(by_others);
     let times = format!(
         "reading {} us, compiling {} us, {compiled} instances\n",
         read.as_micros(),
@@ -193,6 +196,8 @@ struct Done {
     diags: Vec<Diag>,
     /// Stage, instance, text.
     dumps: Vec<(String, String, String)>,
+    /// What its thread used of the processor.
+    took: Duration,
 }
 
 /// Compiles instances side by side; the results in their order.
@@ -242,6 +247,7 @@ fn guarded(
     instance: &Instance,
     place: &Mutex<String>,
 ) -> Done {
+    let begun = Moment::now();
     let mut dumps = Vec::new();
     let wanted = std::env::var_os("TIKI_DUMP").is_some();
     let run = || {
@@ -277,5 +283,6 @@ fn guarded(
         output,
         diags,
         dumps,
+        took: begun.elapsed(),
     }
 }

@@ -35,7 +35,8 @@ fn build(variables: &[(&str, &Path)]) -> Build {
     let said = String::from_utf8(done.stdout).expect("text");
     let told = String::from_utf8_lossy(&done.stderr);
     assert!(done.status.success(), "{said}\n{told}");
-    let own = |line: &&str| line.contains("\"tiki_test_door\"") || line.contains("tests/crates/door");
+    let own =
+        |line: &&str| line.contains("\"tiki_test_door\"") || line.contains("tests/crates/door");
     let artifact = said
         .lines()
         .filter(own)
@@ -59,7 +60,9 @@ fn target() -> PathBuf {
 
 /// An empty folder.
 fn folder(name: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("door").join(name);
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join("door")
+        .join(name);
     let _ = std::fs::remove_dir_all(&path);
     std::fs::create_dir_all(&path).expect("a folder");
     path
@@ -73,7 +76,10 @@ fn texts(folder: &Path, ending: &str) -> BTreeMap<String, String> {
         .filter(|p| p.extension().is_some_and(|e| e == ending))
         .map(|p| {
             let name = p.file_name().expect("a name").to_string_lossy();
-            (name.into_owned(), std::fs::read_to_string(&p).expect("text"))
+            (
+                name.into_owned(),
+                std::fs::read_to_string(&p).expect("text"),
+            )
         })
         .collect()
 }
@@ -131,10 +137,18 @@ fn builds_are_done_again_when_they_must_and_not_else() {
     let names: Vec<&str> = records.keys().map(String::as_str).collect();
     assert_eq!(
         names,
-        ["Mine.shift.kept", "Yours.shift.kept", "shift-2.kept", "shift.kept"]
+        [
+            "Mine.shift.kept",
+            "Yours.shift.kept",
+            "shift-2.kept",
+            "shift.kept"
+        ]
     );
     let third = folder("third");
-    let timed = [("TIKI_DUMP", Path::new("time")), ("TIKI_DUMP_DIR", third.as_path())];
+    let timed = [
+        ("TIKI_DUMP", Path::new("time")),
+        ("TIKI_DUMP_DIR", third.as_path()),
+    ];
     build(&timed);
     let clocks = texts(&third, "time");
     assert_eq!(clocks.len(), 4);
@@ -148,7 +162,10 @@ fn builds_are_done_again_when_they_must_and_not_else() {
     let whole = &records["shift-2.kept"];
     std::fs::write(&path, whole.replacen(".visible", ".visibly", 1)).expect("written");
     let fourth = folder("fourth");
-    let timed = [("TIKI_DUMP", Path::new("time")), ("TIKI_DUMP_DIR", fourth.as_path())];
+    let timed = [
+        ("TIKI_DUMP", Path::new("time")),
+        ("TIKI_DUMP_DIR", fourth.as_path()),
+    ];
     build(&timed);
     assert!(texts(&fourth, "time")["shift-2.time"].contains(" 1 instances"));
     assert!(texts(&fourth, "time")["shift.time"].contains(" 0 instances"));
@@ -160,7 +177,11 @@ fn builds_are_done_again_when_they_must_and_not_else() {
     std::fs::write(other.join(name), &written[name]).expect("written");
     let overridden = [("TIKI_OVERRIDE", other.as_path())];
     let built = build(&overridden);
-    assert!(!built.fresh && built.warnings.contains(name), "{}", built.warnings);
+    assert!(
+        !built.fresh && built.warnings.contains(name),
+        "{}",
+        built.warnings
+    );
     assert!(build(&overridden).fresh);
     // Cargo compares times of files; a second is the coarsest that file systems have.
     std::thread::sleep(std::time::Duration::from_millis(1100));

@@ -1,0 +1,124 @@
+//! Arguments of a launch from the command line: `x=4096,4096`, `eps=1e-5`.
+//!
+//! A tensor is given by its extents, a value by a number; the kernel knows the types. Inputs are numbers of a fixed generator
+//! (integers are 0: they may be indices), outputs are zeros.
+
+use crate::outcome::{Kind, Result};
+use half::{bf16, f16};
+use tiki_kernel::dtype::DType;
+use tiki_launch::{Call, Device, Element, LaunchError, Tensor, e4m3, e5m2};
+
+type Launched = std::result::Result<(), LaunchError>;
+
+/// A tensor of any type and rank.
+pub trait Held {
+    /// Gives it to a launch to read.
+    fn input<'a>(&'a self, call: &mut Call<'a>, index: usize) -> Launched;
+    /// Gives it to a launch to write.
+    fn output<'a>(&'a mut self, call: &mut Call<'a>, index: usize) -> Launched;
+}
+
+impl<E: Element, const R: usize> Held for Tensor<E, R> {
+    fn input<'a>(&'a self, call: &mut Call<'a>, index: usize) -> Launched {
+        call.tensor(index, self).map(drop)
+    }
+    fn output<'a>(&'a mut self, call: &mut Call<'a>, index: usize) -> Launched {
+        call.tensor_mut(index, self).map(drop)
+    }
+}
+
+/// An argument of the signature.
+pub enum Slot {
+    Input(Box<dyn Held>),
+    Output(Box<dyn Held>),
+    /// A value of this type.
+    Value(DType, f64),
+}
+
+impl Slot {
+    /// Gives it to a launch.
+    pub fn give<'a>(&'a mut self, call: &mut Call<'a>, index: usize) -> Launched {
+        match self {
+            Slot::Input(tensor) => tensor.input(call, index),
+            Slot::Output(tensor) => tensor.output(call, index),
+            Slot::Value(dtype, value) => scalar(call, index, *dtype, *value),
+        }
+    }
+}
+
+macro_rules! types {
+    ($($t:ty: $from:expr;)*) => {
+        fn scalar(call: &mut Call<'_>, index: usize, dtype: DType, value: f64) -> Launched {
+            $(if dtype == <$t>::DTYPE {
+                let from: fn(f64) -> $t = $from;
+                return call.scalar(index, from(value)).map(drop);
+            })*
+            call.scalar(index, value != 0.0).map(drop)
+        }
+
+        /// A tensor of this type, with numbers of the generator or with zeros.
+        pub fn tensor(device: &Device, dtype: DType, shape: &[u64], seed: Option<u64>) -> Result<Box<dyn Held>> {
+            $(if dtype == <$t>::DTYPE {
+                let from: fn(f64) -> $t = $from;
+                return made(device, shape, seed.filter(|_| dtype.is_float()), from);
+            })*
+            Err(Kind::Usage.because(format!("the command makes no tensors of {dtype}")))
+        }
+    };
+}
+
+types! {
+    f32: |x| x as f32;
+    f16: f16::from_f64;
+    bf16: bf16::from_f64;
+    f64: |x| x;
+    i32: |x| x as i32;
+    u32: |x| x as u32;
+    i64: |x| x as i64;
+    u64: |x| x as u64;
+    i8: |x| x as i8;
+    u8: |x| x as u8;
+    i16: |x| x as i16;
+    u16: |x| x as u16;
+    e4m3: e4m3::from_f64;
+    e5m2: e5m2::from_f64;
+}
+
+fn made<E: Element>(
+    device: &Device,
+    shape: &[u64],
+    seed: Option<u64>,
+    from: fn(f64) -> E,
+) -> Result<Box<dyn Held>> {
+    let count = shape.iter().try_fold(1u64, |n, d| n.checked_mul(*d));
+    let count = count.filter(|n| *n <= 1 << 34);
+    let count = count.ok_or_else(|| Kind::Usage.because("a tensor is too large"))? as usize;
+    let extents: Vec<usize> = shape.iter().map(|d| *d as usize).collect();
+    let values = seed.map(|seed| {
+        let mut state = seed | 1;
+        let mut next = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+        };
+        (0..count).map(|_| from(next())).collect::<Vec<E>>()
+    });
+    macro_rules! ranks {
+        ($($r:literal)*) => {
+            match extents.len() {
+                $($r => {
+                    let mut shape = [0; $r];
+                    shape.copy_from_slice(&extents);
+                    let tensor = match &values {
+                        Some(values) => device.tensor_from(values, shape),
+                        None => device.zeros::<E, $r>(shape),
+                    };
+                    tensor.map(|t| Box::new(t) as Box<dyn Held>)
+                })*
+                n => return Err(Kind::Usage.because(format!("a tensor has 1 to 6 axes, not {n}"))),
+            }
+        };
+    }
+    ranks!(1 2 3 4 5 6).map_err(|e| Kind::Wrong.because(e.to_string()))
+}
