@@ -308,10 +308,15 @@ impl Store {
         if self.settings.mode != Mode::ReadWrite {
             return fs::read_dir(folder).map(drop);
         }
+        let fresh = !folder.exists();
         fs::create_dir_all(folder)?;
         let draft = folder.join(format!("probe-{}.{DRAFT}", std::process::id()));
         let written = File::create(&draft).and_then(|mut file| file.write_all(b"probe"));
         let removed = fs::remove_file(&draft);
+        if fresh {
+            // Not if others have come meanwhile: then it is not empty.
+            let _ = fs::remove_dir(folder);
+        }
         written.and(removed)
     }
 
