@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use tiki_kernel::ast::{
     BinOp, Block, Expr, ExprKind, Generic, GenericArg, Kernel, KernelOption, Lit, Name, Path,
-    PatternKind, Program, Segment, Span, Stmt, Type, TypeKind,
+    PatternKind, Program, Segment, Stmt, Type, TypeKind,
 };
 use tiki_kernel::check::instances;
 use tiki_kernel::compile::{Arg, Instance};

@@ -26,7 +26,7 @@ use tiki_kernel::artifact::ParamKind;
 use tiki_kernel::ast::{Lit, PatternKind};
 use tiki_kernel::compile::{Arg, Instance};
 use tiki_launch::tune::{self, Candidate, Decision, Tuner, Verdict};
-use tiki_launch::{Call, Compiled, Device, FactError, LaunchError, jit};
+use tiki_launch::{Call, Compiled, Device, FactError, LaunchError};
 
 /// Choose the fastest of the instances that a kernel's `tune(..)` declares.
 #[derive(Debug, clap::Args)]
