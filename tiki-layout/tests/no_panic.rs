@@ -104,6 +104,18 @@ fn symbolic() {
     .size_max(1024);
 }
 
+/// Invariant: an equation between large numbers costs a step for each step of Euclid's algorithm. Witness: one of 40 steps,
+/// whose definitions name each other twice over.
+#[test]
+fn a_long_division() {
+    let mut facts = Facts::new();
+    let [a, n] = ["a", "n"].map(|name| facts.symbol(name));
+    let sum = Expr::from(n) * Expr::from(-2_014_963_256_426_976_904) + Expr::from(i64::MAX);
+    let divisible = Predicate::Divides(sum, 12_768_563_741_348_151_305);
+    assert_eq!(facts.assume(&divisible), Ok(()));
+    assert_eq!(facts.assume(&Predicate::Lt(a.into(), n.into())), Ok(()));
+}
+
 fn shape(u: &mut Unstructured, depth: u32) -> Result<Tuple> {
     if depth == 0 || u.ratio(1, 2)? {
         return Ok(Tuple::Int(if u.ratio(1, 8)? {

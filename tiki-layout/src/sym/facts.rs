@@ -280,10 +280,24 @@ impl Facts {
         Ok(())
     }
 
+    /// Takes `p = 0`, and leaves no definition that needs another of this equation: the steps of Euclid's algorithm
+    /// name each other twice over, and would be looked up a Fibonacci number of times.
+    fn equate(&mut self, p: Poly) -> Result<(), SymError> {
+        let mut made = Vec::new();
+        self.solve(p, &mut made)?;
+        for v in made.into_iter().rev() {
+            if let Some(found) = self.definition(v) {
+                let whole = self.resolve(found, 0)?;
+                self.variables[v as usize].definition = Some(whole);
+            }
+        }
+        Ok(())
+    }
+
     /// Takes `p = 0`: solves it for a variable that occurs once and with coefficient 1 or -1. If there is none, the
     /// variable with the smallest coefficient `c` is replaced by `t - sum(floor(c_j/c) * m_j)` for a fresh `t`,
     /// which leaves only remainders below `|c|` beside `c*t`: Euclid's algorithm on the coefficients.
-    fn equate(&mut self, mut p: Poly) -> Result<(), SymError> {
+    fn solve(&mut self, mut p: Poly, made: &mut Vec<u32>) -> Result<(), SymError> {
         let mut last = None;
         loop {
             let content = i128::try_from(p.content()).map_err(|_| SymError::Overflow)?;
@@ -305,6 +319,7 @@ impl Facts {
                 return Ok(());
             };
             let rest = p.sub(&Poly::var(v).scale(c)?)?;
+            made.push(v);
             if c.unsigned_abs() == 1 {
                 self.variables[v as usize].definition = Some(rest.scale(-c)?);
                 return Ok(());
