@@ -1,8 +1,8 @@
 //! Which paths of an item may lead to device items.
 //!
-//! A path is wanted if it is neither bound in the item (parameter, `let`, closure parameter, pattern,
-//! generic), nor the language's own. Binding is looked at without scopes: a name bound anywhere in the
-//! item is taken as bound everywhere, which errs towards rustc's own message about an unknown name.
+//! A path is wanted if it is neither bound where it stands (parameter, `let`, closure parameter, pattern,
+//! generic), nor the language's own, nor an item within the body. So in `let band = band(x);` the right side is a
+//! device function, as it is for rustc.
 
 use super::known::is_known;
 use crate::parse::path_key;
@@ -24,50 +24,117 @@ pub(crate) struct Wanted {
 
 #[derive(Default)]
 struct Names {
-    bound: HashSet<String>,
+    /// What is bound here, innermost last.
+    bound: Vec<String>,
+    /// Items of the body: they are seen in all of it.
+    items: HashSet<String>,
     found: Vec<Wanted>,
     seen: HashMap<String, usize>,
 }
 
 impl Names {
     fn wanted(self) -> Vec<Wanted> {
-        let bound = self.bound;
-        let free = |w: &Wanted| !bound.contains(&w.key);
+        let items = self.items;
+        let free = |w: &Wanted| !items.contains(&w.key);
         self.found.into_iter().filter(free).collect()
     }
 
     fn bind(&mut self, generics: &syn::Generics) {
         for param in &generics.params {
             match param {
-                syn::GenericParam::Type(t) => self.bound.insert(t.ident.to_string()),
-                syn::GenericParam::Const(c) => self.bound.insert(c.ident.to_string()),
-                syn::GenericParam::Lifetime(_) => false,
-            };
+                syn::GenericParam::Type(t) => self.bound.push(t.ident.to_string()),
+                syn::GenericParam::Const(c) => self.bound.push(c.ident.to_string()),
+                syn::GenericParam::Lifetime(_) => {}
+            }
+        }
+    }
+
+    /// What is bound within goes out of sight behind it.
+    fn scope(&mut self, within: impl FnOnce(&mut Names)) {
+        let outside = self.bound.len();
+        within(self);
+        self.bound.truncate(outside);
+    }
+
+    /// Of what a macro holds: the same names are bound there.
+    fn inner(&self) -> Names {
+        Names {
+            bound: self.bound.clone(),
+            ..Names::default()
         }
     }
 }
 
 impl<'a> Visit<'a> for Names {
+    fn visit_block(&mut self, block: &'a syn::Block) {
+        self.scope(|names| visit::visit_block(names, block));
+    }
+
+    fn visit_local(&mut self, local: &'a syn::Local) {
+        // What is on the right does not see what is bound on the left.
+        if let Some(init) = &local.init {
+            self.visit_local_init(init);
+        }
+        local.attrs.iter().for_each(|a| self.visit_attribute(a));
+        self.visit_pat(&local.pat);
+    }
+
+    fn visit_expr_let(&mut self, expr: &'a syn::ExprLet) {
+        self.visit_expr(&expr.expr);
+        self.visit_pat(&expr.pat);
+    }
+
+    fn visit_expr_if(&mut self, expr: &'a syn::ExprIf) {
+        self.scope(|names| {
+            names.visit_expr(&expr.cond);
+            names.visit_block(&expr.then_branch);
+        });
+        if let Some((_, otherwise)) = &expr.else_branch {
+            self.visit_expr(otherwise);
+        }
+    }
+
+    fn visit_expr_while(&mut self, expr: &'a syn::ExprWhile) {
+        self.scope(|names| visit::visit_expr_while(names, expr));
+    }
+
+    fn visit_expr_for_loop(&mut self, expr: &'a syn::ExprForLoop) {
+        expr.attrs.iter().for_each(|a| self.visit_attribute(a));
+        self.visit_expr(&expr.expr);
+        self.scope(|names| {
+            names.visit_pat(&expr.pat);
+            names.visit_block(&expr.body);
+        });
+    }
+
+    fn visit_expr_closure(&mut self, closure: &'a syn::ExprClosure) {
+        self.scope(|names| visit::visit_expr_closure(names, closure));
+    }
+
+    fn visit_arm(&mut self, arm: &'a syn::Arm) {
+        self.scope(|names| visit::visit_arm(names, arm));
+    }
+
     fn visit_pat_ident(&mut self, pat: &'a syn::PatIdent) {
         let name = pat.ident.to_string();
         if name.starts_with(|c: char| c.is_uppercase()) && pat.subpat.is_none() {
             self.visit_path(&Path::from(pat.ident.clone()));
         } else {
-            self.bound.insert(name);
+            self.bound.push(name);
         }
         visit::visit_pat_ident(self, pat);
     }
 
     fn visit_item_fn(&mut self, item: &'a ItemFn) {
-        self.bound.insert(item.sig.ident.to_string());
+        self.items.insert(item.sig.ident.to_string());
     }
 
     fn visit_item_struct(&mut self, item: &'a syn::ItemStruct) {
-        self.bound.insert(item.ident.to_string());
+        self.items.insert(item.ident.to_string());
     }
 
     fn visit_item_const(&mut self, item: &'a syn::ItemConst) {
-        self.bound.insert(item.ident.to_string());
+        self.items.insert(item.ident.to_string());
         visit::visit_item_const(self, item);
     }
 
@@ -105,8 +172,7 @@ impl<'a> Visit<'a> for Names {
         let Some(first) = path.segments.first().map(|s| s.ident.to_string()) else {
             return;
         };
-        let one = path.segments.len() == 1;
-        if is_known(&first) || (!one && self.bound.contains(&first)) || first == "Self" {
+        if is_known(&first) || first == "Self" || self.bound.contains(&first) {
             return;
         }
         let key = path_key(path);
@@ -136,7 +202,7 @@ impl<'a> Visit<'a> for Names {
             && let Ok(factor) = syn::parse2::<Expr>(list.tokens.clone())
         {
             // The expression lives only here; what is found in it is owned.
-            let mut inner = Names::default();
+            let mut inner = self.inner();
             inner.visit_expr(&factor);
             self.adopt(inner);
         }
@@ -145,7 +211,7 @@ impl<'a> Visit<'a> for Names {
     fn visit_type_param_bound(&mut self, _: &'a syn::TypeParamBound) {}
 
     fn visit_macro(&mut self, mac: &'a syn::Macro) {
-        let mut inner = Names::default();
+        let mut inner = self.inner();
         if mac.path.is_ident("layout") {
             inner.idents(mac.tokens.clone());
         } else if mac.path.is_ident("require") || mac.path.is_ident("ptx") {
@@ -173,7 +239,7 @@ const TAKE_FUNCTIONS: &[&str] = &["map", "map_at", "zip", "rows", "cols", "mask"
 
 impl Names {
     fn adopt(&mut self, inner: Names) {
-        self.bound.extend(inner.bound);
+        self.items.extend(inner.items);
         for wanted in inner.found {
             if !self.seen.contains_key(&wanted.key) {
                 self.seen.insert(wanted.key.clone(), self.found.len());
@@ -224,8 +290,8 @@ impl Names {
 /// Paths of a kernel, its attribute's values included.
 pub(crate) fn paths_of_kernel(source: &crate::expand::Source) -> Vec<Wanted> {
     let mut names = Names::default();
-    names.function(&source.item);
     names.bound.extend(crate::expand::assumed(source));
+    names.function(&source.item);
     for option in &source.attribute.options {
         let of_the_door = ["grid", "crate", "assume", "deny", "target"];
         if of_the_door.iter().any(|n| option.name == n) {
