@@ -2,7 +2,7 @@ use tiki::prelude::*;
 
 #[tiki::kernel(threads = 32, grid = [1])]
 fn k(x: &Global<f32, 1>, out: &mut Global<f32, 1>) {
-    let y = x.tile([32], [0]).load(ThreadMap::linear(32)).map(|v| v.exq());
+    let y = x.tile([32], [0]).load(ThreadMap::linear(32)).map(|v| v.smoothed());
 }
 
 fn main() {}
