@@ -27,14 +27,49 @@ macro_rules! __layout {
     };
 }
 
-/// One instruction of the target, by its text, with its operands; gives its result.
+/// Instructions of the target, as text; gives the outputs (a tuple if there are several, `()` if there is none).
+///
+/// ```ignore
+/// let high = ptx!("mul.hi.u32 d, a, b;", out d: u32, in a: u32 = x, in b: u32 = y);
+/// let folded = v.map(|x| ptx!("lop3.b32 d, a, a, a, table;", out d: u32, in a: u32 = x, const table: u32 = T));
+/// ptx!("prefetch.global.L2 [p];", in p: u64 = x.address([row, 0]), reads(x));
+/// ```
+///
+/// The operands are registers that the text names; it may declare more (`{ .reg .b32 t; .. }`). Instructions are
+/// held against the compiler's instruction table, so that the machine runs them too. An instruction that touches
+/// memory names the tensors (`reads(x)`, `writes(y)`), one that orders memory says `fence`. Control flow, barriers and
+/// asynchronous work are statements of the language and refused here. Floating-point sums and products are
+/// rounded as written: without `.rn` the assembler may fuse them.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __ptx {
-    ($text:literal $(, $operand:expr)* $(,)?) => {{
-        $( let _ = $operand; )*
-        $crate::prelude::Layout::instruction($text)
+    (@ [$($out:ty),*]) => { $crate::prelude::written::<($($out),*)>() };
+    (@ [$($out:ty),*] out $name:ident : $ty:ty $(, $($rest:tt)*)?) => {
+        $crate::__ptx!(@ [$($out,)* $ty] $($($rest)*)?)
+    };
+    (@ [$($out:ty),*] in $name:ident : $ty:ty = $value:expr $(, $($rest:tt)*)?) => {{
+        let _: $ty = $value;
+        $crate::__ptx!(@ [$($out),*] $($($rest)*)?)
     }};
+    (@ [$($out:ty),*] const $name:ident : $ty:ty = $value:expr $(, $($rest:tt)*)?) => {{
+        let _: $ty = $value;
+        $crate::__ptx!(@ [$($out),*] $($($rest)*)?)
+    }};
+    (@ [$($out:ty),*] $effect:ident ($($of:expr),+ $(,)?) $(, $($rest:tt)*)?) => {{
+        $( let _ = &$of; )+
+        $crate::__ptx!(@ [$($out),*] $($($rest)*)?)
+    }};
+    (@ [$($out:ty),*] $effect:ident $(, $($rest:tt)*)?) => {
+        $crate::__ptx!(@ [$($out),*] $($($rest)*)?)
+    };
+    ($text:literal $(, $($rest:tt)*)?) => { $crate::__ptx!(@ [] $($($rest)*)?) };
+}
+
+/// The outputs of instructions.
+#[doc(hidden)]
+#[must_use]
+pub fn written<T>() -> T {
+    super::device_only()
 }
 
 #[doc(inline)]

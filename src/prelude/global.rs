@@ -118,6 +118,12 @@ impl<E: Element, const R: usize, S> Global<E, R, S> {
         let _ = (index, value);
         device_only()
     }
+    /// Where an element lies in global memory, for `ptx!`; of one outside the tensor, where it would lie.
+    #[must_use]
+    pub fn address(&self, index: [usize; R]) -> u64 {
+        let _ = index;
+        device_only()
+    }
     /// One element with memory order and scope.
     #[must_use]
     pub fn get_with(&self, index: [usize; R], order: Order, scope: Scope) -> E {

@@ -46,12 +46,6 @@ impl Layout {
         let _ = text;
         device_only()
     }
-    #[doc(hidden)]
-    #[must_use]
-    pub fn instruction<T>(text: &str) -> T {
-        let _ = text;
-        device_only()
-    }
 }
 
 /// A permutation of offsets by exclusive or of bit fields, against bank conflicts.

@@ -27,6 +27,8 @@ mod shared;
 mod threads;
 
 pub use element::{Element, Float, Half, Int32, Integer, Number, ScalarOps, Word};
+#[doc(hidden)]
+pub use facts::written;
 pub use facts::{layout, ptx, require};
 pub use global::{Compact, Global, Leading, Strided, View};
 pub use layout::{Layout, Swizzle, ThreadMap};

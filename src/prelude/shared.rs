@@ -92,6 +92,12 @@ impl<E: Element> Shared<E> {
         let _ = index;
         device_only()
     }
+    /// Where an element lies in shared memory, for `ptx!`.
+    #[must_use]
+    pub fn address<const K: usize>(&self, index: [usize; K]) -> u32 {
+        let _ = index;
+        device_only()
+    }
     /// Writes one element, by each thread that asks.
     pub fn set<const K: usize>(&self, index: [usize; K], value: E) {
         let _ = (index, value);

@@ -7,3 +7,4 @@ mod overlap;
 mod scans;
 mod tensors;
 mod testing;
+mod written;

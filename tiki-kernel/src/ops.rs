@@ -163,6 +163,7 @@ ops! {
     Global tile_mut = Rule::Do(|c, call| c.tile(call)), "fn<const K: usize>(&mut self, shape: [usize; K], at: [usize; K]) -> View", "As `tile`, to be written.";
     Global get = Rule::Do(|c, call| c.get(call)), "fn<const K: usize>(&self, index: [usize; K]) -> E", "One element, by each thread that asks; 0 outside the tensor.";
     Global set = Rule::Do(|c, call| c.set(call)), "fn<const K: usize>(&mut self, index: [usize; K], value: E)", "Writes one element, by each thread that asks; nothing outside the tensor.";
+    Global address = Rule::Pure(|c, call| c.address(call)), "fn<const K: usize>(&self, index: [usize; K]) -> u64", "Where an element lies in global memory, for `ptx!`; of one outside the tensor, where it would lie.";
     Global get_with = Rule::Do(|c, call| c.get(call)), "fn<const K: usize>(&self, index: [usize; K], order: Order, scope: Scope) -> E", "One element with memory order and scope.";
     Global set_with = Rule::Do(|c, call| c.set(call)), "fn<const K: usize>(&mut self, index: [usize; K], value: E, order: Order, scope: Scope)", "Writes one element with memory order and scope.";
     Global atom_add = Rule::Atom(AtomOp::Add), "fn<const K: usize>(&mut self, index: [usize; K], value: E, order: Order, scope: Scope) -> E", "Adds; gives the old value.";
@@ -200,6 +201,7 @@ ops! {
     Shared store = Rule::Do(|c, call| c.shared_store(call)), "fn(&self, value: &Register<E>)", "From registers.";
     Shared get = Rule::Do(|c, call| c.get(call)), "fn<const K: usize>(&self, index: [usize; K]) -> E", "One element, by each thread that asks.";
     Shared set = Rule::Do(|c, call| c.set(call)), "fn<const K: usize>(&self, index: [usize; K], value: E)", "Writes one element, by each thread that asks.";
+    Shared address = Rule::Pure(|c, call| c.address(call)), "fn<const K: usize>(&self, index: [usize; K]) -> u32", "Where an element lies in shared memory, for `ptx!`.";
     Shared atom_add = Rule::Atom(AtomOp::Add), "fn<const K: usize>(&self, index: [usize; K], value: E, order: Order, scope: Scope) -> E", "Adds; gives the old value.";
     Shared atom_min = Rule::Atom(AtomOp::Min), "fn<const K: usize>(&self, index: [usize; K], value: E, order: Order, scope: Scope) -> E", "As on a global tensor; gives the old value.";
     Shared atom_max = Rule::Atom(AtomOp::Max), "fn<const K: usize>(&self, index: [usize; K], value: E, order: Order, scope: Scope) -> E", "As on a global tensor; gives the old value.";

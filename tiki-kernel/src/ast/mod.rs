@@ -455,15 +455,49 @@ pub enum ExprKind {
     Require(Vec<Fact>),
     /// `layout!(..)`: its tokens, without blanks.
     Layout(String),
-    /// `ptx!(..)`: the instruction text, outputs and inputs.
+    /// `ptx!(..)`: the text, where it stands, its operands and what it does besides.
     Ptx {
         text: String,
-        args: Vec<Expr>,
+        place: Span,
+        operands: Vec<PtxOperand>,
+        effects: Vec<PtxEffect>,
     },
     /// A struct literal of a device struct.
     Struct(Path, Vec<(Name, Expr)>),
     /// What the language does not have, in words for the message (`async block`).
     Unsupported(String),
+}
+
+/// `out d: u32`, `in a: u32 = x` or `const n: u32 = N` of `ptx!`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PtxOperand {
+    /// Which of them.
+    pub role: PtxRole,
+    /// The register's name in the text.
+    pub name: Name,
+    /// Its type.
+    pub ty: Type,
+    /// Where it comes from (not of an output).
+    pub value: Option<Expr>,
+}
+
+/// What an operand of `ptx!` is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum PtxRole {
+    In,
+    Out,
+    /// A number in the text.
+    Const,
+}
+
+/// `reads(x)`, `writes(y)` or `fence` of `ptx!`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PtxEffect {
+    /// Which of them.
+    pub name: Name,
+    /// Of which tensors.
+    pub of: Vec<Expr>,
 }
 
 /// One conjunct of `require!`.

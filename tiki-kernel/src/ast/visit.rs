@@ -41,8 +41,12 @@ pub fn children<'a>(expr: &'a Expr, f: &mut dyn FnMut(Part<'a>)) {
             e(recv);
             args.iter().for_each(e);
         }
-        ExprKind::Tuple(parts) | ExprKind::Array(parts) | ExprKind::Ptx { args: parts, .. } => {
-            parts.iter().for_each(e);
+        ExprKind::Tuple(parts) | ExprKind::Array(parts) => parts.iter().for_each(e),
+        ExprKind::Ptx {
+            operands, effects, ..
+        } => {
+            operands.iter().flat_map(|o| &o.value).for_each(&mut e);
+            effects.iter().flat_map(|effect| &effect.of).for_each(e);
         }
         ExprKind::Struct(_, fields) => fields.iter().for_each(|(_, v)| e(v)),
         ExprKind::Require(facts) => facts.iter().for_each(|fact| e(&fact.expr)),

@@ -156,9 +156,20 @@ impl<'a> Check<'a> {
                 self.refuse(diag)
             }
             ExprKind::Layout(text) => self.layout_text(text, span),
-            ExprKind::Ptx { .. } => {
-                let diag = self.error(codes::UNSUPPORTED, span, "`ptx!` is not built yet");
-                self.refuse(diag)
+            ExprKind::Ptx {
+                text,
+                place,
+                operands,
+                effects,
+            } => {
+                let place = *place;
+                let source = super::written::Text {
+                    text,
+                    place,
+                    operands,
+                    effects,
+                };
+                self.written(&source, span)
             }
             ExprKind::Struct(path, fields) => self.record(path, fields, span),
             ExprKind::Unsupported(what) => {

@@ -26,6 +26,7 @@ pub(crate) fn pure(stmts: &[Stmt]) -> bool {
                 | Op::Vote(..)
                 | Op::Match(_)
                 | Op::Redux(..)
+                | Op::Written(..)
                 | Op::Reduce(_)
                 | Op::Scan(_)
                 | Op::Map(_)

@@ -47,6 +47,7 @@ mod shared;
 mod shared_access;
 mod thread;
 pub(crate) mod value;
+mod written;
 
 use crate::artifact::ParamKind;
 use crate::ast::{self, Program, Span, TypeKind};

@@ -319,6 +319,18 @@ impl<'a> Check<'a> {
         Val::Scalar(self.scalar_of(value, Num::D(dtype)))
     }
 
+    pub(crate) fn address(&mut self, call: &Call<'a>) -> Val<'a> {
+        let Some((place, _)) = self.element(call, false) else {
+            return Val::Poison;
+        };
+        let dtype = match place {
+            Place::Global(_) => DType::U64,
+            Place::Shared(_) => DType::U32,
+        };
+        let value = self.emit(Op::Address(place), dtype, Uniform::Thread, call.span);
+        Val::Scalar(self.scalar_of(value, Num::D(dtype)))
+    }
+
     pub(crate) fn set(&mut self, call: &Call<'a>) -> Val<'a> {
         let order = if call.args.len() == 4 {
             self.order_at(call, 2)

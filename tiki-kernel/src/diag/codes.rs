@@ -80,6 +80,9 @@ codes! {
     IN_FLIGHT = "TK609", "an accumulator in flight", "A warpgroup's product is done only after a wait that covers its group.";
     PIPELINE = "TK610", "a pipeline used out of order", "Stages are acquired, filled, committed, waited for, used and released, in this order.";
     PROXY = "TK611", "shared memory and asynchronous readers", "What threads write is seen by tensor copies and warpgroup products after `fence_async` and a barrier, and may be written again once a wait says that it was read.";
+    INSTRUCTION = "TK701", "an instruction of `ptx!` that is refused", "The text is held against the instruction table: what is not there, has other operands, or moves control or waits, has no place in `ptx!`.";
+    EFFECT = "TK702", "an undeclared effect of `ptx!`", "An instruction touches memory that the statement does not name: `reads(x)`, `writes(y)`, `fence`.";
+    OPERAND = "TK703", "an operand of `ptx!`", "Operands are registers of the text, by name: outputs are written on every way, inputs are only read.";
 }
 
 impl Code {

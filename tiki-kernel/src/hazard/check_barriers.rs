@@ -9,7 +9,7 @@ use crate::ast::Span;
 use crate::diag::{Code, Diag, Sink, codes};
 use crate::ir::asynchronous::Async;
 use crate::ir::reduction::Steps;
-use crate::ir::{Barrier, Block, Kernel, Op, StmtKind, Uniform, Value, scan};
+use crate::ir::{Barrier, Block, Kernel, Op, StmtKind, Uniform, Value, Written, scan, visit};
 
 /// Checks every barrier.
 pub fn run(kernel: &Kernel, sink: &mut Sink) {
@@ -59,6 +59,9 @@ impl<'a> Walk<'a, '_> {
             let mut now = here;
             for l in self.loops.iter().chain(&self.returned) {
                 now = worse(now, *l);
+            }
+            if visit::written(&stmt.kind).is_some_and(Written::is_convergent) {
+                self.lanes(now, stmt.span, "an instruction of the whole warp");
             }
             match &stmt.kind {
                 StmtKind::Let(_, op) => self.op(op, now, stmt.span),

@@ -9,7 +9,9 @@ use super::evaluate::{Evaluator, Symbol};
 use super::first_holder;
 use crate::ast::Span;
 use crate::diag::{Diag, Sink, codes};
-use crate::ir::{Block, GlobalView, Kernel, MemoryOrder, StmtKind, Uniform, Value};
+use crate::ir::{
+    Block, GlobalView, Kernel, MemoryOrder, StmtKind, Touched, Uniform, Value, visit,
+};
 use std::collections::HashMap;
 
 /// Checks every plain global store.
@@ -34,6 +36,13 @@ struct Walk<'a, 'b> {
 impl<'a> Walk<'a, '_> {
     fn block(&mut self, stmts: &'a Block, here: &[bool], exact: bool) {
         for stmt in stmts {
+            for touch in visit::written(&stmt.kind).iter().flat_map(|w| &w.touches) {
+                if let (Touched::Global(param), true) = (touch.tensor, touch.writes) {
+                    let name = &self.kernel.params[param].name;
+                    let text = format!("whether these instructions of several threads write one element of `{name}`");
+                    self.unproven.add(stmt.span, text);
+                }
+            }
             match &stmt.kind {
                 StmtKind::Store { view, value, .. } => {
                     self.tile(view, *value, stmt.span);
@@ -68,7 +77,7 @@ impl<'a> Walk<'a, '_> {
                     }
                 }
                 kind => {
-                    for inner in crate::ir::visit::blocks(kind) {
+                    for inner in visit::blocks(kind) {
                         self.block(inner, here, exact);
                     }
                 }

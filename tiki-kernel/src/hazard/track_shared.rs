@@ -19,7 +19,8 @@ use crate::ast::Span;
 use crate::diag::{Diag, Sink, codes};
 use crate::ir::asynchronous::{Async, Operand, TensorCopyKind};
 use crate::ir::{
-    Barrier, Block, Dist, Kernel, Op, Place, SharedView, StmtKind, Uniform, Value, Var,
+    Barrier, Block, Dist, Kernel, Op, Place, SharedView, StmtKind, Touched, Uniform, Value, Var,
+    visit,
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -109,6 +110,9 @@ impl<'a> Walk<'a, '_> {
     }
 
     fn stmt(&mut self, kind: &'a StmtKind, span: Span, here: &Active) {
+        if let Some(fragment) = visit::written(kind) {
+            self.fragment(fragment, span, here);
+        }
         match kind {
             StmtKind::Let(v, Op::Get(var)) => self.eval.read(*v, *var),
             StmtKind::Let(v, Op::LoadShared { view, .. }) => {
@@ -234,7 +238,7 @@ impl<'a> Walk<'a, '_> {
     /// Variables assigned on one side of a branch differ from both versions after it.
     fn set_in(&mut self, stmts: &'a Block) {
         let mut vars: BTreeSet<Var> = BTreeSet::new();
-        crate::ir::visit::each(stmts, &mut |s| {
+        visit::each(stmts, &mut |s| {
             if let StmtKind::Set(v, _) = &s.kind {
                 vars.insert(*v);
             }
@@ -314,6 +318,33 @@ impl<'a> Walk<'a, '_> {
                 );
             }
             _ => {}
+        }
+    }
+
+    /// What the author's instructions touch is known by allocation alone.
+    fn fragment(&mut self, fragment: &crate::ir::Written, span: Span, here: &Active) {
+        for touch in &fragment.touches {
+            let Touched::Shared(alloc) = touch.tensor else {
+                continue;
+            };
+            let access = Access {
+                alloc,
+                span,
+                kind: if touch.writes { Kind::Write } else { Kind::Read },
+                cells: None,
+                symbols: BTreeMap::new(),
+                swizzle: (0, 0, 0),
+                exact: here.exact,
+                warp_met: false,
+                some_met: false,
+                group: None,
+            };
+            self.meet(access, here);
+            if self.followed.contains(&alloc) {
+                let name = &self.kernel.shared[alloc].name;
+                let text = format!("whether the stage of `{name}` that these instructions touch is held");
+                self.unproven.add(span, text);
+            }
         }
     }
 

@@ -31,6 +31,7 @@ pub mod scan;
 pub mod uniform;
 mod view;
 pub mod visit;
+mod written;
 
 pub use asynchronous::{Async, Mma, MmaKind, Operand, TensorCopy, TensorCopyKind, Transaction};
 pub use dist::{Dist, Mode};
@@ -40,11 +41,13 @@ pub use op::{
 };
 pub use print::print;
 pub use view::{Access, Cache, Digit, Edge, GlobalView, Place, SharedView, ViewAxis, Xor};
+pub use written::{Touch, Touched, Written};
 
 use crate::artifact::ParamKind;
 use crate::ast::Span;
 use crate::dtype::DType;
 use crate::target::Target;
+use std::sync::Arc;
 
 /// A value, assigned once: an index into [`Kernel::values`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -320,6 +323,8 @@ pub enum StmtKind {
     Fence(Order),
     /// Stops the whole launch with an error.
     Trap,
+    /// Instructions of the author's without a result; what they are given.
+    Written(Arc<Written>, Vec<Value>),
     /// An asynchronous copy, a tensor-core product, a transaction barrier.
     Async(Async),
 }

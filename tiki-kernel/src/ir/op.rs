@@ -95,6 +95,12 @@ pub enum Op {
     /// True for one and the same lane of the warp, all of whose lanes are here. (A role of several warps
     /// tests the warp's number besides.)
     Elect,
+    /// The first result of instructions of the author's; what they are given.
+    Written(Arc<Written>, Vec<Value>),
+    /// A further result of the instructions whose first result this is.
+    Also(Value, u32),
+    /// Where an element lies: a 64-bit address in global memory, a 32-bit one in shared memory.
+    Address(Place),
 }
 
 /// An elementwise computation: for every element the thread holds, the region is evaluated with the

@@ -2,7 +2,7 @@
 
 use super::{
     Async, Barrier, Block, Const, GlobalView, Kernel, Map, Op, Operand, Order, Place, Reduce, Scan,
-    SharedView, Stmt, StmtKind, Transaction, Type, Value, Var,
+    SharedView, Stmt, StmtKind, Touched, Transaction, Type, Value, Var, Written,
 };
 use std::fmt::Write;
 
@@ -112,6 +112,10 @@ impl Printer<'_> {
             StmtKind::Continue(level) => self.line(&format!("continue {level}")),
             StmtKind::Return => self.line("return"),
             StmtKind::Trap => self.line("trap"),
+            StmtKind::Written(fragment, inputs) => {
+                let text = written(self.kernel, fragment, inputs);
+                self.line(&text);
+            }
             StmtKind::Store {
                 view,
                 value,
@@ -236,6 +240,9 @@ impl Printer<'_> {
             Op::LoadShared { view, vector } => format!("load {} vector {vector}", shared(k, view)),
             Op::Splat(a) => format!("splat {}", n(a)),
             Op::Elect => "elect".into(),
+            Op::Written(fragment, inputs) => written(k, fragment, inputs),
+            Op::Also(first, i) => format!("result {i} of {}", n(first)),
+            Op::Address(at) => format!("address of {}", place(k, at)),
             Op::Pick(a, places) => format!("pick {} {places:?}", n(a)),
             Op::Raw(a, i) => format!("raw {}[{i}]", n(a)),
             Op::Map(_) | Op::Reduce(_) | Op::Scan(_) => unreachable!("printed above"),
@@ -439,6 +446,24 @@ fn shared(kernel: &Kernel, view: &SharedView) -> String {
     }
     if let Some(x) = view.swizzle {
         let _ = write!(text, " swizzle <{},{},{}>", x.bits, x.base, x.shift);
+    }
+    text
+}
+
+/// `ptx "text" <- inputs, reads .., writes ..`
+fn written(k: &Kernel, fragment: &Written, inputs: &[Value]) -> String {
+    let mut text = format!("ptx {:?}", fragment.text);
+    let inputs: Vec<String> = inputs.iter().map(|v| name(k, *v)).collect();
+    if !inputs.is_empty() {
+        let _ = write!(text, " <- {}", inputs.join(", "));
+    }
+    for touch in &fragment.touches {
+        let tensor = match touch.tensor {
+            Touched::Global(i) => &k.params[i].name,
+            Touched::Shared(i) => &k.shared[i].name,
+        };
+        let verb = if touch.writes { "writes" } else { "reads" };
+        let _ = write!(text, " {verb} {tensor}");
     }
     text
 }

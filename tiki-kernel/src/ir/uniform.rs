@@ -150,6 +150,7 @@ impl Find<'_> {
                 Place::Global(_) if order.order == MemoryOrder::Weak => operands(),
                 Place::Global(_) => Uniform::Thread,
             },
+            Op::Written(fragment, _) if !fragment.follows_from_inputs() => Uniform::Thread,
             Op::Raw(tensor, _) => self.held(*tensor),
             _ => match self.kernel.values[v.0 as usize].ty {
                 Type::Tensor(_) => Uniform::Thread,

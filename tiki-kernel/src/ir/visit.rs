@@ -2,6 +2,7 @@
 
 use super::{
     Async, Block, Op, Operand, Place, Region, SharedView, Stmt, StmtKind, Transaction, Value,
+    Written,
 };
 
 /// The values an operation reads, in order; of a region, those from outside it come too.
@@ -15,6 +16,8 @@ pub fn operands(op: &Op) -> Vec<Value> {
         Op::Match(a) | Op::Redux(_, a) | Op::Splat(a) | Op::Raw(a, _) | Op::Pick(a, _) => {
             out.push(*a);
         }
+        Op::Also(first, _) => out.push(*first),
+        Op::Written(_, inputs) => out.extend(inputs),
         Op::Binary(_, a, b) | Op::Compare(_, a, b) => out.extend([*a, *b]),
         Op::Fma(a, b, c) | Op::Select(a, b, c) => out.extend([*a, *b, *c]),
         Op::Shuffle { value, lane, .. } => out.extend([*value, *lane]),
@@ -24,7 +27,7 @@ pub fn operands(op: &Op) -> Vec<Value> {
             place_operands(place, &mut out);
             out.extend(operands);
         }
-        Op::LoadElement { place, .. } => place_operands(place, &mut out),
+        Op::LoadElement { place, .. } | Op::Address(place) => place_operands(place, &mut out),
         Op::Load { view, fill, .. } => {
             global_operands(view, &mut out);
             out.push(*fill);
@@ -69,6 +72,7 @@ pub fn reads(stmt: &StmtKind) -> Vec<Value> {
             place_operands(place, &mut out);
             out.push(*value);
         }
+        StmtKind::Written(_, inputs) => out.extend(inputs),
         StmtKind::Async(a) => async_operands(a, &mut out),
         StmtKind::Break(_)
         | StmtKind::Continue(_)
@@ -78,6 +82,17 @@ pub fn reads(stmt: &StmtKind) -> Vec<Value> {
         | StmtKind::Trap => {}
     }
     out
+}
+
+/// The author's own instructions, if a statement is such.
+#[must_use]
+pub fn written(stmt: &StmtKind) -> Option<&Written> {
+    match stmt {
+        StmtKind::Written(fragment, _) | StmtKind::Let(_, Op::Written(fragment, _)) => {
+            Some(fragment)
+        }
+        _ => None,
+    }
 }
 
 /// The blocks within a statement, in order.

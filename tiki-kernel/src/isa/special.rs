@@ -142,6 +142,11 @@ impl Special {
     pub fn row(self) -> &'static SpecialRow {
         &SPECIALS[self.0 as usize]
     }
+    /// Whether it differs from one reading to the next.
+    #[must_use]
+    pub fn counts(self) -> bool {
+        matches!(self.row().tells, Tells::Clock | Tells::Nanoseconds)
+    }
     /// The special register of this name.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Special> {

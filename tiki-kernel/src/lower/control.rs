@@ -127,6 +127,9 @@ impl<'a> Lower<'a> {
             } => {
                 self.atomic(*op, place, &[*value], order, false);
             }
+            StmtKind::Written(fragment, inputs) => {
+                self.written(fragment, inputs);
+            }
             StmtKind::Barrier(b) => self.barrier(b),
             StmtKind::Fence(order) => self.fence(order),
         }
@@ -335,6 +338,14 @@ impl<'a> Lower<'a> {
             Op::LoadElement { place, order } => self.load_element(place, order),
             Op::Raw(a, i) => self.whole(*a, *i as usize),
             Op::Elect => self.elect(),
+            Op::Written(fragment, inputs) => {
+                let results = self.written(fragment, inputs);
+                let first = results[0].clone();
+                self.results.insert(v, results);
+                first
+            }
+            Op::Also(first, i) => self.results[first][*i as usize].clone(),
+            Op::Address(place) => self.address_of(place),
             Op::Load { .. }
             | Op::LoadShared { .. }
             | Op::Splat(_)

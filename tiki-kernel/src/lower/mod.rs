@@ -36,6 +36,7 @@ mod tiles;
 mod transaction;
 mod warp;
 mod warpgroup;
+mod written;
 
 use crate::artifact::{Hidden, ParamKind};
 use crate::ast::{Places, Span};
@@ -88,6 +89,8 @@ struct Lower<'a> {
     holding: String,
     defs: HashMap<Value, &'a Op>,
     scalars: HashMap<Value, Operand>,
+    /// All results of fragments, by the first.
+    results: HashMap<Value, Vec<Operand>>,
     tiles: HashMap<Value, Tile>,
     vars: HashMap<Var, Vec<Reg>>,
     region_vars: HashMap<Var, Operand>,
@@ -127,6 +130,7 @@ impl<'a> Lower<'a> {
             holding: String::new(),
             defs,
             scalars: HashMap::new(),
+            results: HashMap::new(),
             tiles: HashMap::new(),
             vars: HashMap::new(),
             region_vars: HashMap::new(),

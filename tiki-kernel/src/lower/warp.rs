@@ -189,6 +189,27 @@ impl Lower<'_> {
         d.into()
     }
 
+    /// Where an element lies, whether it is there or not.
+    pub(super) fn address_of(&mut self, place: &Place) -> Operand {
+        let (at, _, space, _) = self.locate(place);
+        let ty = if space == Space::Shared {
+            Ty::B32
+        } else {
+            Ty::B64
+        };
+        let Operand::Addr { base, offset, .. } = at else {
+            unreachable!("bug: a place is an address");
+        };
+        let base = match base {
+            crate::ptx::Base::Reg(r) => r.into(),
+            _ => self.shared_symbol(),
+        };
+        match offset {
+            0 => base,
+            n => self.def(ty, isa::add(if ty == Ty::B32 { Ty::U32 } else { Ty::U64 }), [base, Operand::int(n)]),
+        }
+    }
+
     /// Stores one element.
     pub(super) fn store_element(&mut self, place: &Place, value: Value, order: &Order) {
         let (at, p, space, t) = self.locate(place);

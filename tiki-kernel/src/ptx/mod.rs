@@ -13,6 +13,7 @@
 //! [`Stmt`] is an instruction, a label, or something that changes no meaning (comment, pragma).
 
 mod build;
+mod fragment;
 mod lex;
 pub mod liveness;
 mod operand;
@@ -22,6 +23,7 @@ mod print;
 mod verify;
 
 pub use build::FnBuilder;
+pub(crate) use fragment::fragment;
 pub use operand::{Base, Imm, Label, Operand, Reg};
 pub use parse::ParseErrors;
 pub(crate) use verify::targets;
@@ -223,6 +225,21 @@ pub struct Inst {
     pub loc: Option<Loc>,
     /// Line in the PTX text, 0 if it was never text.
     pub line: u32,
+}
+
+impl Inst {
+    /// Whether it gives the same whenever it is executed, and does nothing else: such an instruction may be
+    /// moved, shared and repeated. A reading of a clock is none.
+    #[must_use]
+    pub fn is_pure(&self) -> bool {
+        self.op.row.effects.is_pure() && !self.counts()
+    }
+    /// Whether it reads a counter that runs.
+    #[must_use]
+    pub fn counts(&self) -> bool {
+        let counts = |o: &Operand| matches!(o, Operand::Special(s) if s.counts());
+        self.operands.iter().any(counts)
+    }
 }
 
 impl Function {

@@ -200,6 +200,7 @@ fn in_order(kind: &StmtKind, v: Value) -> bool {
 
 fn quiet(kind: &StmtKind) -> bool {
     match kind {
+        StmtKind::Let(_, Op::Written(fragment, _)) => fragment.is_pure(),
         StmtKind::Let(_, op) => !matches!(op, Op::Reduce(_) | Op::Scan(_) | Op::Atom { .. }),
         StmtKind::Set(..) | StmtKind::Store { .. } | StmtKind::StoreShared { .. } => true,
         _ => false,

@@ -34,6 +34,9 @@ fn block(stmts: &mut Block) {
 
 fn movable(kind: &StmtKind) -> bool {
     match kind {
+        StmtKind::Let(_, Op::Written(fragment, _)) => {
+            fragment.is_pure() && !fragment.is_convergent()
+        }
         StmtKind::Let(_, op) => !matches!(
             op,
             Op::Atom { .. }

@@ -11,7 +11,7 @@ pub fn run(f: &mut Function) -> bool {
     let tys = f.regs.clone();
     for s in f.body.iter_mut().flatten() {
         if let Stmt::Inst(i) = s
-            && i.op.row.effects.is_pure()
+            && i.is_pure()
             && let Some(Operand::Reg(d)) = i.operands.first()
             && let Some(new) = simpler(i, tys[d.0 as usize])
         {

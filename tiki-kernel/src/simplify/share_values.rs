@@ -98,7 +98,7 @@ fn repeatable(i: &Inst) -> bool {
             i.op.space(),
             Space::Param | Space::ParamEntry | Space::Const
         );
-    e.is_pure() || constant
+    i.is_pure() || constant
 }
 
 fn cheap(i: &Inst) -> bool {

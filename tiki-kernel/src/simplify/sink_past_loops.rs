@@ -38,7 +38,7 @@ pub fn run(f: &mut Function) -> bool {
         };
         let (reads, writes) = reads_and_writes(inst);
         let value = inst.guard.is_none()
-            && inst.op.row.effects.is_pure()
+            && inst.is_pure()
             && !writes.is_empty()
             && writes
                 .iter()
@@ -89,7 +89,7 @@ pub fn run(f: &mut Function) -> bool {
         let movable = reads.iter().all(|r| {
             let only = users.get(r).is_some_and(|u| u.iter().all(|u| *u == at));
             let pure = defs.single(*r).is_some_and(|d| match &body[d] {
-                Stmt::Inst(i) => i.op.row.effects.is_pure(),
+                Stmt::Inst(i) => i.is_pure(),
                 _ => false,
             });
             only && pure

@@ -65,7 +65,7 @@ fn goal(facts: &[Fact], tys: &[Ty], defs: &Defs, s: &Stmt, at: usize) -> Option<
     let Fact { reads, writes, .. } = &facts[at];
     let load = loads_shared(i);
     let value = i.guard.is_none()
-        && (i.op.row.effects.is_pure() || load)
+        && (i.is_pure() || load)
         && !writes.is_empty()
         && writes
             .iter()

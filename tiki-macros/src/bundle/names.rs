@@ -214,11 +214,17 @@ impl<'a> Visit<'a> for Names {
         let mut inner = self.inner();
         if mac.path.is_ident("layout") {
             inner.idents(mac.tokens.clone());
-        } else if mac.path.is_ident("require") || mac.path.is_ident("ptx") {
+        } else if mac.path.is_ident("require") {
             let parser = Punctuated::<Expr, Token![,]>::parse_terminated;
             if let Ok(args) = parser.parse2(mac.tokens.clone()) {
                 args.iter().for_each(|e| inner.visit_expr(e));
             }
+        } else if mac.path.is_ident("ptx")
+            && let Ok(ptx) = syn::parse2::<crate::parse::Ptx>(mac.tokens.clone())
+        {
+            let (values, types) = ptx.parts();
+            values.into_iter().for_each(|e| inner.visit_expr(e));
+            types.into_iter().for_each(|t| inner.visit_type(t));
         }
         self.adopt(inner);
     }

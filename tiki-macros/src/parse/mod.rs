@@ -25,7 +25,7 @@ use tiki_kernel::diag::{Diag, Sink};
 
 pub(crate) use attribute::Attribute;
 pub(crate) use item::device_item;
-pub(crate) use special::{split_conjuncts, text_of};
+pub(crate) use special::{Ptx, split_conjuncts, text_of};
 pub(crate) use ty::path_key;
 
 /// Builds the tree and its table of places.

@@ -4,8 +4,10 @@ use super::Reader;
 use proc_macro2::{Delimiter, LineColumn, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::punctuated::Punctuated;
-use syn::{Token, parse::Parser};
-use tiki_kernel::ast::{self, Expr, ExprKind, Fact};
+use syn::ext::IdentExt;
+use syn::parse::{Parse, ParseStream, Parser};
+use syn::Token;
+use tiki_kernel::ast::{self, Expr, ExprKind, Fact, PtxEffect, PtxOperand, PtxRole};
 use tiki_kernel::diag::Diag;
 use tiki_kernel::diag::codes::{ARGUMENTS, UNSUPPORTED};
 
@@ -68,23 +70,120 @@ impl Reader {
     }
 
     fn ptx(&mut self, mac: &syn::Macro, span: ast::Span) -> ExprKind {
-        let args = self.arguments(mac);
-        let text = match args.first() {
-            Some(syn::Expr::Lit(l)) => match &l.lit {
-                syn::Lit::Str(s) => Some(s.value()),
-                _ => None,
-            },
-            _ => None,
+        let source = match syn::parse2::<Ptx>(mac.tokens.clone()) {
+            Ok(source) => source,
+            Err(e) => {
+                let at = if mac.tokens.is_empty() {
+                    span
+                } else {
+                    self.at(e.span())
+                };
+                self.sink.push(
+                    Diag::error(ARGUMENTS, at, format!("cannot read this `ptx!`: {e}")).help(
+                        "`ptx!(\"mul.hi.u32 d, a, b;\", out d: u32, in a: u32 = x, in b: u32 = y)`",
+                    ),
+                );
+                return ExprKind::Tuple(Vec::new());
+            }
         };
-        let Some(text) = text else {
-            self.sink.push(
-                Diag::error(ARGUMENTS, span, "`ptx!` starts with the instruction's text")
-                    .help("`ptx!(\"mnemonic\", operand, ..)`"),
-            );
-            return ExprKind::Tuple(Vec::new());
+        let operands = source.operands.iter().map(|o| PtxOperand {
+            role: o.role,
+            name: self.name(&o.name),
+            ty: self.ty(&o.ty),
+            value: o.value.as_ref().map(|v| self.expr(v)),
+        });
+        let operands = operands.collect();
+        let effects = source.effects.iter().map(|e| PtxEffect {
+            name: self.name(&e.name),
+            of: e.of.iter().map(|x| self.expr(x)).collect(),
+        });
+        ExprKind::Ptx {
+            effects: effects.collect(),
+            operands,
+            text: source.text.value(),
+            place: self.at(source.text.span()),
+        }
+    }
+}
+
+/// What stands in `ptx!(..)`.
+pub(crate) struct Ptx {
+    text: syn::LitStr,
+    operands: Vec<Operand>,
+    effects: Vec<Effect>,
+}
+
+struct Operand {
+    role: PtxRole,
+    name: syn::Ident,
+    ty: syn::Type,
+    value: Option<syn::Expr>,
+}
+
+struct Effect {
+    name: syn::Ident,
+    of: Vec<syn::Expr>,
+}
+
+impl Ptx {
+    /// The expressions and types in it.
+    pub(crate) fn parts(&self) -> (Vec<&syn::Expr>, Vec<&syn::Type>) {
+        let values = self.operands.iter().flat_map(|o| &o.value);
+        let tensors = self.effects.iter().flat_map(|e| &e.of);
+        let types = self.operands.iter().map(|o| &o.ty);
+        (values.chain(tensors).collect(), types.collect())
+    }
+}
+
+impl Parse for Ptx {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Ptx> {
+        let mut ptx = Ptx {
+            text: input.parse()?,
+            operands: Vec::new(),
+            effects: Vec::new(),
         };
-        let args = args[1..].iter().map(|e| self.expr(e)).collect();
-        ExprKind::Ptx { text, args }
+        while !input.is_empty() {
+            input.parse::<Token![,]>()?;
+            if input.is_empty() {
+                break;
+            }
+            let role = if input.peek(Token![in]) {
+                input.parse::<Token![in]>()?;
+                PtxRole::In
+            } else if input.peek(Token![const]) {
+                input.parse::<Token![const]>()?;
+                PtxRole::Const
+            } else {
+                let name: syn::Ident = input.parse()?;
+                if name != "out" {
+                    let mut of = Vec::new();
+                    if input.peek(syn::token::Paren) {
+                        let inner;
+                        syn::parenthesized!(inner in input);
+                        of.extend(Punctuated::<_, Token![,]>::parse_terminated(&inner)?);
+                    }
+                    ptx.effects.push(Effect { name, of });
+                    continue;
+                }
+                PtxRole::Out
+            };
+            let name = input.call(syn::Ident::parse_any)?;
+            input.parse::<Token![:]>()?;
+            let ty = input.parse()?;
+            let value = if role == PtxRole::Out {
+                None
+            } else {
+                input.parse::<Token![=]>()?;
+                Some(input.parse()?)
+            };
+            ptx.operands.push(Operand {
+                role,
+                name,
+                ty,
+                value,
+            });
+        }
+        Ok(ptx)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The canonical text of a program: what a kernel travels as, and what the `ast` stage shows.
 //!
 //! ```text
-//! tiki-ast 1
+//! tiki-ast 2
 //! (program (kernel add@0 [(option threads@1 (lit@2 (int 256 "")) [])] [] [..] ..) [])
 //! (places ["src/add.rs"] [0:4:8 0:3:16 ..])
 //! ```
@@ -25,7 +25,7 @@ use read::Reader;
 use write::Writer;
 
 /// First line of every text. The number changes with the tree.
-pub const VERSION: &str = "tiki-ast 1";
+pub const VERSION: &str = "tiki-ast 2";
 
 /// A part of the tree that can be written and read.
 trait Node: Sized {

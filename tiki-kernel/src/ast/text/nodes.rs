@@ -52,6 +52,8 @@ structs! {
     "unroll" Unroll { span factor };
     "fact" Fact { expr text };
     "arm" Arm { pattern guard body };
+    "operand" PtxOperand { role name ty value };
+    "effect" PtxEffect { name of };
 }
 
 /// Enums: `(tag fields..)`; those with a span beside them: `(tag@n fields..)`. The first row has no part
@@ -135,7 +137,7 @@ enums! {
         "ref" Ref(mutable value);
         "require" Require(facts);
         "layout" Layout(text);
-        "ptx" Ptx { text args };
+        "ptx" Ptx { text place operands effects };
         "struct" Struct(path fields);
         "unsupported" Unsupported(what);
     }
@@ -269,6 +271,7 @@ operators! {
         "==" Eq; "!=" Ne; "<" Lt; "<=" Le; ">" Gt; ">=" Ge;
     }
     UnOp { "-" Neg; "!" Not; "*" Deref; }
+    PtxRole { "in" In; "out" Out; "const" Const; }
 }
 
 impl Node for Name {

@@ -1,0 +1,10 @@
+use tiki::prelude::*;
+
+#[tiki::kernel(threads = 32, grid = [1])]
+fn k(x: &Global<u32, 1>, out: &mut Global<u32, 1>) {
+    let i = thread_idx();
+    ptx!("st.global.u32 [p], v;", in p: u64 = x.address([i]), in v: u32 = 1, writes(x));
+    out.set([i], 1);
+}
+
+fn main() {}

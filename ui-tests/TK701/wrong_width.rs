@@ -1,0 +1,10 @@
+use tiki::prelude::*;
+
+#[tiki::kernel(threads = 32, grid = [1])]
+fn k(x: &Global<u32, 1>, out: &mut Global<u32, 1>) {
+    let i = thread_idx();
+    let d = ptx!("add.u32 d, a, a;", out d: u32, in a: u64 = 5);
+    out.set([i], d);
+}
+
+fn main() {}
