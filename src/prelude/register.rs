@@ -1,6 +1,6 @@
 //! Tensors in registers: every thread holds its part, as a layout says.
 
-use super::{Element, device_only};
+use super::{Element, Shared, ThreadMap, device_only};
 use std::marker::PhantomData;
 use std::ops::{Add, Div, Index, Mul, Neg, Sub};
 
@@ -67,7 +67,7 @@ impl<E: Element> Register<E> {
         let _ = f;
         device_only()
     }
-    /// Elements whose coordinates `keep` refuses become `fill`.
+    /// Elements whose coordinates in the tile `keep` refuses become `fill`.
     #[must_use]
     pub fn mask<const R: usize>(&self, keep: impl Fn([usize; R]) -> bool, fill: E) -> Register<E> {
         let _ = (keep, fill);
@@ -366,6 +366,32 @@ impl<E: Element> Register<E> {
     /// them ignores what is there.
     #[must_use]
     pub fn zeroed(self) -> Register<E> {
+        device_only()
+    }
+    /// The same tensor dealt to the threads by another map, by shuffles: every element stays in its warp, or
+    /// it is an error. The report says how many.
+    #[must_use]
+    pub fn redistribute(&self, map: ThreadMap) -> Register<E> {
+        let _ = map;
+        device_only()
+    }
+    /// As `redistribute`, dealt like another tensor of this shape.
+    #[must_use]
+    pub fn redistribute_like<T>(&self, like: &Register<T>) -> Register<E> {
+        let _ = like;
+        device_only()
+    }
+    /// The same tensor dealt by another map, through a shared tensor of its shape: stored, met at the
+    /// block's barrier, loaded.
+    #[must_use]
+    pub fn redistribute_through(&self, buffer: &Shared<E>, map: ThreadMap) -> Register<E> {
+        let _ = (buffer, map);
+        device_only()
+    }
+    /// As `redistribute_through`, dealt like another tensor of this shape.
+    #[must_use]
+    pub fn redistribute_through_like<T>(&self, buffer: &Shared<E>, like: &Register<T>) -> Register<E> {
+        let _ = (buffer, like);
         device_only()
     }
     /// The thread's own values, by place: `raw()[i]`, `raw().len()`.

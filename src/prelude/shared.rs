@@ -36,6 +36,12 @@ impl<E: Element> Stages<E> {
         let _ = index;
         device_only()
     }
+    /// All of the storage as one tensor of its own: see [`Shared::reuse_as`].
+    #[must_use]
+    pub fn reuse_as<F: Element>(self, layout: Layout) -> Shared<F> {
+        let _ = layout;
+        device_only()
+    }
 }
 
 impl<E: Element> Shared<E> {
@@ -66,6 +72,13 @@ impl<E: Element> Shared<E> {
     /// it, the other copies as it lies.
     #[must_use]
     pub fn arranged(self, layout: Layout) -> Shared<E> {
+        let _ = layout;
+        device_only()
+    }
+    /// The same storage as a tensor of its own, once the life of what was there has ended: a barrier must
+    /// lie between, and what was there is gone with the first write. The budget counts the bytes once.
+    #[must_use]
+    pub fn reuse_as<F: Element>(self, layout: Layout) -> Shared<F> {
         let _ = layout;
         device_only()
     }

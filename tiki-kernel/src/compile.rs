@@ -56,6 +56,10 @@ pub fn emit(
 ) -> Option<Output> {
     let title = kernel.title.clone();
     let mut report = Report::default();
+    for d in &kernel.decisions {
+        let name = d.value.map(|v| kernel.values[v.0 as usize].name.as_str());
+        report.add(d.kind, d.span, name.unwrap_or(""), d.text.clone());
+    }
     dump("ir", &title, &ir::print(&kernel));
     let plan = schedule::run(&mut kernel, &mut report);
     dump("schedule", &title, &ir::print(&kernel));

@@ -193,9 +193,11 @@ ops! {
     SharedType new = Rule::Do(|c, call| c.shared_new(call)), "fn(layout: Layout) -> Shared<E>", "A shared tensor; its bytes are the layout's cosize.";
     SharedType stages = Rule::Do(|c, call| c.shared_new(call)), "fn(count: usize, layout: Layout) -> Stages<E>", "Several shared tensors of one layout.";
     Stages stage = Rule::Pure(|c, call| c.stage(call)), "fn(&self, index: usize) -> Shared<E>", "One of them; the index may be a run-time value.";
+    Stages reuse_as = Rule::Pure(|c, call| c.shared_reuse_as(call)), "fn<F: Element>(self, layout: Layout) -> Shared<F>", "All of the storage as one tensor of its own: see [`Shared::reuse_as`].";
     Shared t = Rule::Pure(|c, call| c.shared_t(call)), "fn(self) -> Shared<E>", "Transposed (two axes).";
     Shared tile = Rule::Pure(|c, call| c.shared_tile(call)), "fn<const K: usize>(&self, shape: [usize; K], at: [usize; K]) -> Shared<E>", "A tile.";
     Shared arranged = Rule::Pure(|c, call| c.shared_arranged(call)), "fn(self, layout: Layout) -> Shared<E>", "The same storage under another layout, which reaches no further: what one writes as a product leaves it, the other copies as it lies.";
+    Shared reuse_as = Rule::Pure(|c, call| c.shared_reuse_as(call)), "fn<F: Element>(self, layout: Layout) -> Shared<F>", "The same storage as a tensor of its own, once the life of what was there has ended: a barrier must lie between, and what was there is gone with the first write. The budget counts the bytes once.";
     Shared load = Rule::Do(|c, call| c.shared_load(call)), "fn(&self, map: ThreadMap) -> Register<E>", "Into registers, distributed by the map.";
     Shared load_like = Rule::Do(|c, call| c.shared_load_like(call)), "fn<T>(&self, like: &Register<T>) -> Register<E>", "Into registers, distributed like another tensor of this shape.";
     Shared store = Rule::Do(|c, call| c.shared_store(call)), "fn(&self, value: &Register<E>)", "From registers.";
@@ -216,7 +218,7 @@ ops! {
     Register map = Rule::Do(|c, call| c.register_map(call)), "fn<T>(&self, f: impl Fn(E) -> T) -> Register<T>", "Every element through `f`.";
     Register zip = Rule::Do(|c, call| c.register_zip(call)), "fn<U, T>(&self, other: &Register<U>, f: impl Fn(E, U) -> T) -> Register<T>", "Elements of two equals through `f`.";
     Register map_at = Rule::Do(|c, call| c.register_map_at(call)), "fn<const R: usize, T>(&self, f: impl Fn(E, [usize; R]) -> T) -> Register<T>", "Every element and its coordinates in the tile through `f`.";
-    Register mask = Rule::Do(|c, call| c.register_mask(call)), "fn<const R: usize>(&self, keep: impl Fn([usize; R]) -> bool, fill: E) -> Register<E>", "Elements whose coordinates `keep` refuses become `fill`.";
+    Register mask = Rule::Do(|c, call| c.register_mask(call)), "fn<const R: usize>(&self, keep: impl Fn([usize; R]) -> bool, fill: E) -> Register<E>", "Elements whose coordinates in the tile `keep` refuses become `fill`.";
     Register rows = Rule::Do(|c, call| c.register_along(call)), "fn<U, T>(&self, vector: &Register<U>, f: impl Fn(E, U) -> T) -> Register<T>", "Every element and its row's element of the vector through `f`.";
     Register cols = Rule::Do(|c, call| c.register_along(call)), "fn<U, T>(&self, vector: &Register<U>, f: impl Fn(E, U) -> T) -> Register<T>", "Every element and its column's element of the vector through `f`.";
     Register row_vector = Rule::Do(|c, call| c.register_vector(call)), "fn(&self, init: E) -> Register<E>", "A vector with one element a row, distributed like the rows.";
@@ -265,9 +267,14 @@ ops! {
     Register scan_affine = Rule::Scan(ScanOp::Affine, None), "fn(&self, factor: &Register<E>, exclusive: bool, reverse: bool) -> Register<E>", "The recurrence `h = factor * h + self` along a vector, from `h = 0`: every h, or (`exclusive`) the one before it. Composed of steps of one rounding, in an order fixed by the layout; products of factors must stay finite.";
     Register tile = Rule::Pure(|c, call| c.register_tile(call)), "fn<const K: usize>(&self, shape: [usize; K], at: [usize; K]) -> Register<E>", "A tile whose elements every thread holds at the same build-time places.";
     Register zeroed = Rule::Do(|c, call| c.register_zeroed(call)), "fn(self) -> Register<E>", "Zeros of its shape and layout. Of an accumulator: in its own registers, and the first product into them ignores what is there.";
+    Register redistribute = Rule::Do(|c, call| c.redistribute(call)), "fn(&self, map: ThreadMap) -> Register<E>", "The same tensor dealt to the threads by another map, by shuffles: every element stays in its warp, or it is an error. The report says how many.";
+    Register redistribute_like = Rule::Do(|c, call| c.redistribute(call)), "fn<T>(&self, like: &Register<T>) -> Register<E>", "As `redistribute`, dealt like another tensor of this shape.";
+    Register redistribute_through = Rule::Do(|c, call| c.redistribute_through(call)), "fn(&self, buffer: &Shared<E>, map: ThreadMap) -> Register<E>", "The same tensor dealt by another map, through a shared tensor of its shape: stored, met at the block's barrier, loaded.";
+    Register redistribute_through_like = Rule::Do(|c, call| c.redistribute_through(call)), "fn<T>(&self, buffer: &Shared<E>, like: &Register<T>) -> Register<E>", "As `redistribute_through`, dealt like another tensor of this shape.";
     Register raw = Rule::Pure(|c, call| c.register_raw(call)), "fn(&self) -> Raw<E>", "The thread's own values, by place: `raw()[i]`, `raw().len()`.";
     Array len = Rule::Pure(|c, call| c.array_len(call)), "fn(&self) -> usize", "Elements of a build-time array.";
     Range step_by = Rule::Pure(|c, call| c.step_by(call)), "fn(self, step: usize) -> Range", "Every so many-th number.";
+    Range rev = Rule::Pure(|c, call| c.range_rev(call)), "fn(self) -> Range", "From the end downwards.";
     Raw len = Rule::Pure(|c, call| c.array_len(call)), "fn(&self) -> usize", "How many the thread holds.";
 
     ThreadMapType linear = Rule::Pure(|c, call| c.map_linear(call)), "fn(threads: usize) -> ThreadMap", "Vectors in row-major order, dealt to the threads one after another.";

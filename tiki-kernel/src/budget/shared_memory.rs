@@ -1,7 +1,7 @@
 //! Shared memory: where allocations lie and what they take together, exactly.
 //!
 //! Allocations lie one after the other in the order of their declaration, each at the next multiple of
-//! its alignment. Up to 48 KiB the array is part of the module; above, it is dynamic and comes with the
+//! its alignment; one that reuses another's storage lies there and counts once. Up to 48 KiB the array is part of the module; above, it is dynamic and comes with the
 //! launch.
 
 use crate::diag::{Diag, Sink, codes};
@@ -31,6 +31,13 @@ pub fn lay_out(kernel: &Kernel) -> Memory {
     let mut end = 0_u64;
     let mut align = 16;
     for s in &kernel.shared {
+        if let Some((whole, from)) = s.over {
+            let at = u64::from(offsets[whole]) + u64::from(from);
+            offsets.push(u32::try_from(at).unwrap_or(u32::MAX));
+            // With fewer stages of the whole, this may reach past it.
+            end = end.max(at + u64::from(s.bytes));
+            continue;
+        }
         let a = u64::from(s.align.max(1));
         end = end.div_ceil(a) * a;
         offsets.push(u32::try_from(end).unwrap_or(u32::MAX));
@@ -71,7 +78,8 @@ pub fn check(kernel: &Kernel, sink: &mut Sink, report: &mut Report) -> Memory {
     if memory.bytes <= limit {
         return memory;
     }
-    let mut by_size: Vec<&Shared> = kernel.shared.iter().collect();
+    let own = kernel.shared.iter().filter(|s| s.over.is_none());
+    let mut by_size: Vec<&Shared> = own.collect();
     by_size.sort_by_key(|s| std::cmp::Reverse(s.bytes));
     let largest = by_size.first().map_or(kernel.span, |s| s.span);
     let mut diag = Diag::error(

@@ -3,8 +3,8 @@
 use super::names::nearest;
 use super::rules::Rule;
 use super::scope::Scope;
-use super::value::{Num, RangeVal, Val};
-use super::{Check, Flow};
+use super::value::{Num, PlaceRef, Rev, Val};
+use super::Check;
 use crate::ast::{DeviceFn, Expr, ExprKind, Generic, GenericArg, Name, Path, Span};
 use crate::diag::codes;
 use crate::ops::{self, Receiver, Row};
@@ -288,10 +288,12 @@ impl<'a> Check<'a> {
                     for (param, arg) in closure.params.iter().zip(args) {
                         c.bind(param, arg);
                     }
-                    c.eval(closure.body)
+                    c.leavable((closure.span, span), None, &[], &[closure.body], |c| {
+                        c.eval(closure.body)
+                    })
                 });
                 self.calls.pop();
-                self.returned_or(val)
+                val
             }
             Val::Func(row, num) => {
                 // `f32::max` as a function: literals take its type.
@@ -333,14 +335,6 @@ impl<'a> Check<'a> {
         }
     }
 
-    fn returned_or(&mut self, val: Val<'a>) -> Val<'a> {
-        if self.flow == Some(Flow::Return) {
-            self.flow = None;
-            return self.returned.take().map_or(Val::Unit, |r| r.0);
-        }
-        val
-    }
-
     fn call_device(
         &mut self,
         f: &'a DeviceFn,
@@ -376,6 +370,13 @@ impl<'a> Check<'a> {
         }
         let scope = Scope::child(&self.root_scope());
         let before = self.sink.len();
+        let places_assigned: Vec<PlaceRef> = args
+            .iter()
+            .filter_map(|a| match a {
+                Val::RefMut(place) => Some(place.clone()),
+                _ => None,
+            })
+            .collect();
         // Written generics first; a type parameter left open is that of the argument that mentions it.
         let mut bound: Vec<(&'a str, Val<'a>)> = Vec::new();
         for (generic, arg) in f.generics.iter().zip(generics) {
@@ -408,8 +409,10 @@ impl<'a> Check<'a> {
                 let arg = c.typed(arg, Some(&param.ty), *at);
                 c.bind(&param.pattern, arg);
             }
-            let val = c.block_value(&f.body);
-            c.typed(val, f.output.as_ref(), span)
+            let output = f.output.as_ref();
+            c.leavable((f.name.span, span), output, &places_assigned, &[], |c| {
+                c.block_value(&f.body)
+            })
         });
         self.calls.pop();
         // An error inside a shared function lies on the call and names the function's place.
@@ -432,7 +435,7 @@ impl<'a> Check<'a> {
                     .push((span, format!("called from here, in `{}`", f.name.text)));
             }
         });
-        self.returned_or(val)
+        val
     }
 }
 
@@ -485,15 +488,48 @@ impl<'a> Check<'a> {
         let Val::Range(range) = &call.recv else {
             return Val::Poison;
         };
-        let RangeVal { lo, hi, step } = (**range).clone();
+        let mut range = (**range).clone();
         match self.const_in(&call.arg(0), "the step", 1, 1 << 30, call.at(0)) {
-            Some(n) => Val::Range(Box::new(RangeVal {
-                lo,
-                hi,
-                step: step * n as u32,
-            })),
+            // From the last of some steps: the first that stays is the last.
+            Some(n) if range.rev != Rev::Last || n == 1 => {
+                range.step *= n as u32;
+                Val::Range(Box::new(range))
+            }
+            Some(_) => {
+                let diag = self
+                    .error(
+                        codes::UNSUPPORTED,
+                        call.span,
+                        "`step_by` behind `.step_by(..).rev()`",
+                    )
+                    .help("multiply the steps in one `step_by`, before or behind the `.rev()`");
+                self.refuse(diag)
+            }
             None => Val::Poison,
         }
+    }
+
+    pub(crate) fn range_rev(&mut self, call: &Call<'a>) -> Val<'a> {
+        let Val::Range(range) = &call.recv else {
+            return Val::Poison;
+        };
+        let mut range = (**range).clone();
+        range.rev = match (range.rev, range.step) {
+            (Rev::No, 1) => Rev::End,
+            (Rev::No, _) => Rev::Last,
+            (Rev::Last, _) | (Rev::End, 1) => Rev::No,
+            (Rev::End, _) => {
+                let diag = self
+                    .error(
+                        codes::UNSUPPORTED,
+                        call.span,
+                        "`rev` behind `.rev().step_by(..)`",
+                    )
+                    .help("write the range that you mean upwards, or downwards with one `.rev()`");
+                return self.refuse(diag);
+            }
+        };
+        Val::Range(Box::new(range))
     }
 
     pub(crate) fn array_len(&mut self, call: &Call<'a>) -> Val<'a> {

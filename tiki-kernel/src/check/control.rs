@@ -5,12 +5,12 @@
 
 use super::pattern::Matched;
 use super::scope::Scope;
-use super::value::{Num, RangeVal, Scalar, Val};
+use super::value::{Num, RangeVal, Rev, Scalar, Val};
 use super::{Check, Flow, Loop, Push};
 use crate::ast::{Arm, BinOp, Block, Expr, ExprKind, Name, Pattern, PatternKind, Span, Unroll};
 use crate::diag::codes;
 use crate::dtype::DType;
-use crate::ir::{Stmt, StmtKind, Type, Value};
+use crate::ir::{Binary, Const, Op, Stmt, StmtKind, Type, Uniform, Value};
 
 impl<'a> Check<'a> {
     /// A condition: known, or a run-time bool.
@@ -268,7 +268,12 @@ impl<'a> Check<'a> {
                         .help("leave it to run time, or use `#[unroll(4)]`");
                     return self.refuse(diag);
                 }
-                let values = (0..count).map(move |i| Val::Int(lo + i * step, num));
+                let value = move |i: i128| match range.rev {
+                    Rev::No => lo + i * step,
+                    Rev::End => hi - 1 - i * step,
+                    Rev::Last => lo + (count - 1 - i) * step,
+                };
+                let values = (0..count).map(move |i| Val::Int(value(i), num));
                 self.unrolled(values, pattern, body, label)
             }
             Val::Tiles(tiles) => self.tiles_loop(&tiles, pattern, body, label, span),
@@ -285,42 +290,6 @@ impl<'a> Check<'a> {
                 self.refuse(diag)
             }
         }
-    }
-
-    fn unrolled(
-        &mut self,
-        values: impl Iterator<Item = Val<'a>>,
-        pattern: &'a Pattern,
-        body: &'a Block,
-        label: Option<&'a Name>,
-    ) -> Val<'a> {
-        let index = self.loops.len();
-        self.loops.push(Loop {
-            label: label.map(|l| l.text.clone()),
-            run_time: false,
-            control: self.control,
-        });
-        for value in values {
-            if !self.step(body.span) {
-                break;
-            }
-            let scope = Scope::child(&self.scope);
-            self.in_scope(scope, |c| {
-                c.bind(pattern, value);
-                c.block_value(body)
-            });
-            match self.flow {
-                Some(Flow::Continue(at)) if at == index => self.flow = None,
-                Some(Flow::Break(at)) if at == index => {
-                    self.flow = None;
-                    break;
-                }
-                Some(_) => break,
-                None => {}
-            }
-        }
-        self.loops.truncate(index);
-        Val::Unit
     }
 
     fn counted(
@@ -393,6 +362,7 @@ impl<'a> Check<'a> {
             .then(|| (hi.hi - lo.hi + i128::from(range.step) - 1) / i128::from(range.step));
         let ahead = self.pipes_ahead();
         let Some(stmts) = self.looped(label, |c| {
+            let counter = c.from_the_end(range, counter, &lo, &hi, span);
             c.bind(pattern, Val::Scalar(counter));
             c.block_value(body)
         }) else {
@@ -413,6 +383,66 @@ impl<'a> Check<'a> {
         Val::Unit
     }
 
+    /// The number that a loop over a reversed range gives where its counter, which goes upwards, is `counter`.
+    fn from_the_end(
+        &mut self,
+        range: &RangeVal<'a>,
+        counter: Scalar,
+        lo: &Scalar,
+        hi: &Scalar,
+        span: Span,
+    ) -> Scalar {
+        let one = self.number_like(1, &counter, span);
+        let first = match range.rev {
+            Rev::No => return counter,
+            Rev::End => self.arith(Binary::Sub, hi, &one, span),
+            Rev::Last => {
+                // The last number of the range that is a whole number of steps from its start.
+                let step = self.number_like(range.step.into(), &counter, span);
+                let last = self.arith(Binary::Sub, hi, &one, span);
+                let whole = self.arith(Binary::Sub, &last, lo, span);
+                let whole = self.arith(Binary::Div, &whole, &step, span);
+                let whole = self.arith(Binary::Mul, &whole, &step, span);
+                self.arith(Binary::Add, lo, &whole, span)
+            }
+        };
+        let left = self.arith(Binary::Sub, &first, &counter, span);
+        let found = self.arith(Binary::Add, &left, lo, span);
+        // It runs through the same numbers as the counter would: what is known of that holds for it.
+        let mut expr = None;
+        if counter.num == Num::Usize {
+            let symbol: tiki_layout::sym::Expr = self.facts.symbol("index").into();
+            let (low, high) = (self.expr_of(lo), self.expr_of(hi));
+            let _ = self.facts.assume_le(low, symbol.clone());
+            let _ = self.facts.assume_lt(symbol.clone(), high);
+            expr = Some(symbol);
+        }
+        let dtype = self.dtype(counter.value);
+        let value = if counter.num == Num::Usize {
+            self.widen(&found, dtype, span)
+        } else {
+            found.value
+        };
+        Scalar {
+            value,
+            num: counter.num,
+            lo: counter.lo,
+            hi: counter.hi,
+            expr,
+        }
+    }
+
+    /// A number of the type of another.
+    fn number_like(&mut self, n: i128, like: &Scalar, span: Span) -> Scalar {
+        let dtype = self.dtype(like.value);
+        let value = self.emit(Op::Const(Const::Int(n)), dtype, Uniform::Block, span);
+        Scalar {
+            lo: n,
+            hi: n,
+            ..self.scalar_of(value, like.num)
+        }
+    }
+
     /// The statements of a run-time loop's body.
     pub(crate) fn looped(
         &mut self,
@@ -420,11 +450,8 @@ impl<'a> Check<'a> {
         f: impl FnOnce(&mut Self) -> Val<'a>,
     ) -> Option<Vec<Stmt>> {
         let depth = self.loops.len();
-        self.loops.push(Loop {
-            label: label.map(|l| l.text.clone()),
-            run_time: true,
-            control: self.control,
-        });
+        self.loops
+            .push(Loop::new(label, true, self.control, Span::default()));
         let (stmts, val) = self.controlled(|c| {
             let scope = Scope::child(&c.scope);
             c.in_scope(scope, f)
@@ -452,11 +479,8 @@ impl<'a> Check<'a> {
         let conds: Vec<&Expr> = cond.into_iter().collect();
         self.promote(&conds, &[body], span);
         let depth = self.loops.len();
-        self.loops.push(Loop {
-            label: label.map(|l| l.text.clone()),
-            run_time: true,
-            control: self.control,
-        });
+        self.loops
+            .push(Loop::new(label, true, self.control, span));
         self.control += 1;
         let (mut head, test) = self.collect(|c| cond.map_or(Some(Ok(true)), |e| c.condition(e)));
         self.control -= 1;
@@ -492,89 +516,6 @@ impl<'a> Check<'a> {
             span,
         );
         Val::Unit
-    }
-
-    pub(crate) fn leave_loop(
-        &mut self,
-        label: Option<&Name>,
-        value: Option<&'a Expr>,
-        again: bool,
-        span: Span,
-    ) -> Val<'a> {
-        if let Some(value) = value {
-            let diag = self
-                .error(
-                    codes::UNSUPPORTED,
-                    value.span,
-                    "`break` gives no value in kernels",
-                )
-                .help("assign a `let mut` before it");
-            return self.refuse(diag);
-        }
-        let found = match label {
-            None => self.loops.len().checked_sub(1),
-            Some(name) => self
-                .loops
-                .iter()
-                .rposition(|l| l.label.as_deref() == Some(&name.text)),
-        };
-        let Some(at) = found else {
-            let diag = self.error(codes::UNKNOWN_NAME, span, "there is no such loop around");
-            return self.refuse(diag);
-        };
-        if self.loops[at].run_time {
-            let level = self.loops[at + 1..].iter().filter(|l| l.run_time).count() as u32;
-            self.push(
-                if again {
-                    StmtKind::Continue(level)
-                } else {
-                    StmtKind::Break(level)
-                },
-                span,
-            );
-            self.flow = Some(Flow::Dead);
-            return Val::Never;
-        }
-        if self.control > self.loops[at].control {
-            let word = if again { "continue" } else { "break" };
-            let diag = self
-                .error(
-                    codes::NEED_CONST,
-                    span,
-                    format!("`{word}` of an unrolled loop under a run-time condition"),
-                )
-                .help("leave the loop to run time, without `#[unroll]`");
-            return self.refuse(diag);
-        }
-        self.flow = Some(if again {
-            Flow::Continue(at)
-        } else {
-            Flow::Break(at)
-        });
-        Val::Never
-    }
-
-    pub(crate) fn return_expr(&mut self, value: Option<&'a Expr>, span: Span) -> Val<'a> {
-        if !self.calls.is_empty() {
-            let val = value.map_or(Val::Unit, |e| self.eval(e));
-            self.returned = Some((val, span));
-            self.flow = Some(Flow::Return);
-            return Val::Never;
-        }
-        if self.region > 0 {
-            let diag = self.error(
-                codes::UNSUPPORTED,
-                span,
-                "`return` within an elementwise closure",
-            );
-            return self.refuse(diag);
-        }
-        if self.control > 0 {
-            self.left = Some(span);
-        }
-        self.push(StmtKind::Return, span);
-        self.flow = Some(Flow::Dead);
-        Val::Never
     }
 
     /// A statement that all threads of the block must reach.

@@ -282,7 +282,12 @@ impl<'a> Check<'a> {
         if inclusive {
             hi = self.binary(BinOp::Add, hi, Val::Int(1, Num::Lit), span);
         }
-        Val::Range(Box::new(RangeVal { lo, hi, step: 1 }))
+        Val::Range(Box::new(RangeVal {
+            lo,
+            hi,
+            step: 1,
+            rev: super::value::Rev::No,
+        }))
     }
 
     /// `base.name`

@@ -27,6 +27,7 @@ pub(crate) fn pure(stmts: &[Stmt]) -> bool {
                 | Op::Match(_)
                 | Op::Redux(..)
                 | Op::Written(..)
+                | Op::Exchange(_)
                 | Op::Reduce(_)
                 | Op::Scan(_)
                 | Op::Map(_)
@@ -54,7 +55,14 @@ impl<'a> Check<'a> {
             ExprKind::Unary(crate::ast::UnOp::Deref, inner) => self.place(inner),
             ExprKind::Field(base, name) => {
                 let mut place = self.place(base)?;
-                place.path.push(name.text.parse().ok()?);
+                let field = match (name.text.parse(), self.peek(&place)) {
+                    (Ok(i), _) => i,
+                    (_, Val::Record(_, fields, _)) => {
+                        fields.iter().position(|(f, _)| f.text == name.text)?
+                    }
+                    _ => return None,
+                };
+                place.path.push(field);
                 Some(place)
             }
             ExprKind::Index(base, index) => {
@@ -73,7 +81,11 @@ impl<'a> Check<'a> {
         let mut val = &self.bindings[place.binding].val;
         for &i in &place.path {
             match val {
-                Val::Tuple(parts) | Val::Array(parts) if i < parts.len() => val = &parts[i],
+                Val::Tuple(parts) | Val::Array(parts) | Val::Record(_, _, parts)
+                    if i < parts.len() =>
+                {
+                    val = &parts[i];
+                }
                 _ => return Val::Poison,
             }
         }
@@ -137,6 +149,10 @@ impl<'a> Check<'a> {
             }
             Val::Array(parts) => {
                 Val::Array(parts.into_iter().map(|p| self.read(p, span)).collect())
+            }
+            Val::Record(name, fields, parts) => {
+                let parts = parts.into_iter().map(|p| self.read(p, span));
+                Val::Record(name, fields, parts.collect())
             }
             val => val,
         }
@@ -223,7 +239,9 @@ impl<'a> Check<'a> {
         let mut slot = &mut self.bindings[place.binding].val;
         for &i in &place.path {
             match slot {
-                Val::Tuple(parts) | Val::Array(parts) => slot = &mut parts[i],
+                Val::Tuple(parts) | Val::Array(parts) | Val::Record(_, _, parts) => {
+                    slot = &mut parts[i];
+                }
                 _ => return,
             }
         }
@@ -319,8 +337,10 @@ impl<'a> Check<'a> {
                     }
                 }
             }
-            (Val::Tuple(olds) | Val::Array(olds), Val::Tuple(news) | Val::Array(news))
-                if olds.len() == news.len() =>
+            (
+                Val::Tuple(olds) | Val::Array(olds) | Val::Record(_, _, olds),
+                Val::Tuple(news) | Val::Array(news) | Val::Record(_, _, news),
+            ) if olds.len() == news.len() =>
             {
                 for (old, new) in olds.iter().zip(news) {
                     self.set_cells(old, new, name, span);
@@ -452,6 +472,10 @@ impl<'a> Check<'a> {
                     .map(|p| self.celled(p, name, span))
                     .collect(),
             ),
+            Val::Record(record, fields, parts) => {
+                let parts = parts.into_iter().map(|p| self.celled(p, name, span));
+                Val::Record(record, fields, parts.collect())
+            }
             val => val,
         }
     }
@@ -480,7 +504,9 @@ impl Check<'_> {
 fn has_cell(val: &Val<'_>) -> bool {
     match val {
         Val::Cell(..) => true,
-        Val::Tuple(parts) | Val::Array(parts) => parts.iter().any(has_cell),
+        Val::Tuple(parts) | Val::Array(parts) | Val::Record(_, _, parts) => {
+            parts.iter().any(has_cell)
+        }
         _ => false,
     }
 }

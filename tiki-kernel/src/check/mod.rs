@@ -28,6 +28,7 @@ mod join;
 mod layout;
 mod lift_returns;
 mod map;
+mod leave;
 mod movement;
 mod names;
 mod optional;
@@ -36,6 +37,7 @@ mod pattern;
 mod pending;
 mod pipeline;
 mod rearrange;
+mod redistribute;
 mod reduce;
 mod register;
 mod role;
@@ -68,19 +70,26 @@ const STEP_LIMIT: u64 = 4_000_000;
 pub fn run(program: &Program, instance: &Instance, title: &str, sink: &mut Sink) -> Option<Kernel> {
     let lifted = lift_returns::run(program);
     let program = &*lifted;
-    let (mut wide, mut partial) = (Vec::new(), Vec::new());
+    let (mut wide, mut partial, mut early) = (Vec::new(), Vec::new(), Vec::new());
     loop {
         let mut own = Sink::new();
         let mut check = Check::new(program, &mut own, title);
-        let known = (wide.len(), partial.len());
+        let known = (wide.len(), partial.len(), early.len());
         check.wide = wide;
         check.partial = partial;
+        check.early = early;
         check.instance(instance);
         wide = std::mem::take(&mut check.wide);
         partial = std::mem::take(&mut check.partial);
+        early = std::mem::take(&mut check.early);
         let kernel = check.finish();
         let ok = !own.has_errors();
         let diags = own.take();
+        if early.len() > known.2 {
+            // It is a stretch that is left early: what it assigns are variables, which have other numbers then.
+            wide.clear();
+            continue;
+        }
         if partial.len() > known.1 {
             // Bounds are variables too, so that the others have other numbers now.
             wide.clear();
@@ -129,6 +138,10 @@ pub(crate) struct Check<'a> {
     strides: HashMap<(usize, usize), sym::Expr>,
     block_symbols: [Option<(sym::Expr, i128)>; 3],
     calls: Vec<&'a str>,
+    /// Of each call being evaluated, how it may be left.
+    frames: Vec<leave::Frame<'a>>,
+    /// Unrolled loops (by their bodies) and functions (by their names) that run-time conditions leave early.
+    early: Vec<Span>,
     steps: u64,
     /// The warps that come here, one bit each; `None`: all.
     warps: Option<u64>,
@@ -169,6 +182,25 @@ struct Loop {
     run_time: bool,
     /// Control depth outside it.
     control: usize,
+    /// An unrolled loop that run-time conditions leave: a stretch, with one for each of its rounds within.
+    stretch: bool,
+    /// A stretch of the compiler's: `break` and `continue` do not mean it.
+    hidden: bool,
+    /// Its body.
+    span: Span,
+}
+
+impl Loop {
+    fn new(label: Option<&ast::Name>, run_time: bool, control: usize, span: Span) -> Loop {
+        Loop {
+            label: label.map(|l| l.text.clone()),
+            run_time,
+            control,
+            stretch: false,
+            hidden: false,
+            span,
+        }
+    }
 }
 
 /// Why the statements that follow are not evaluated.
@@ -202,6 +234,7 @@ impl<'a> Check<'a> {
             body: Vec::new(),
             contract: false,
             deny: Vec::new(),
+            decisions: Vec::new(),
             span: program.kernel.name.span,
         };
         Check {
@@ -223,6 +256,8 @@ impl<'a> Check<'a> {
             dims: HashMap::new(),
             block_symbols: [None, None, None],
             calls: Vec::new(),
+            frames: Vec::new(),
+            early: Vec::new(),
             steps: 0,
             warps: None,
             defs: HashMap::new(),

@@ -158,6 +158,7 @@ impl<'a> Check<'a> {
                 align: 8,
                 stages,
                 detail,
+                over: None,
                 span,
             });
             index

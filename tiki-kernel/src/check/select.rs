@@ -122,6 +122,14 @@ impl<'a> Check<'a> {
                     Val::Tuple
                 })
             }
+            (Val::Record(name, fields, x), Val::Record(other, _, y)) if name.text == other.text => {
+                let parts: Option<Vec<_>> = x
+                    .iter()
+                    .zip(y)
+                    .map(|(x, y)| self.join_cells(x, y, span))
+                    .collect();
+                Some(Val::Record(name, fields, parts?))
+            }
             (Val::Register(x), Val::Register(y))
                 if x.dtype == y.dtype && x.shape == y.shape && x.dist == y.dist =>
             {
@@ -209,6 +217,15 @@ impl<'a> Check<'a> {
                 } else {
                     Val::Tuple(parts)
                 };
+            }
+            (Val::Record(name, fields, x), Val::Record(other, _, y)) if name.text == other.text => {
+                let (name, fields) = (*name, *fields);
+                let parts = x
+                    .clone()
+                    .into_iter()
+                    .zip(y.clone())
+                    .map(|(x, y)| self.select(cond, x, y, span));
+                return Val::Record(name, fields, parts.collect());
             }
             (a, b) if same_build_time(a, b) => return a.clone(),
             (Val::Register(_), Val::Register(_)) => {

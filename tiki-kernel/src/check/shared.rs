@@ -18,6 +18,28 @@ impl<'a> Check<'a> {
         count: u32,
         span: Span,
     ) -> (SharedVal, i64) {
+        let (shared, pitch) = self.laid_out(dtype, layout, count, span);
+        let alloc = self.kernel.shared.len();
+        self.kernel.shared.push(shared);
+        let val = SharedVal {
+            alloc,
+            dtype,
+            axes: layout.axes.clone(),
+            swizzle: layout.swizzle,
+            offset: 0,
+            dynamic: Vec::new(),
+        };
+        (val, pitch)
+    }
+
+    /// An allocation that nobody has yet, and the elements from one stage to the next.
+    pub(super) fn laid_out(
+        &self,
+        dtype: DType,
+        layout: &LayoutVal,
+        count: u32,
+        span: Span,
+    ) -> (Shared, i64) {
         let mut elements = layout.cosize().max(0);
         let mut align = dtype.bytes().max(16);
         if let Some(x) = layout.swizzle {
@@ -48,24 +70,17 @@ impl<'a> Check<'a> {
         };
         let detail = format!("{stages}{} x {} bytes", shape.join(" x "), dtype.bytes());
         let alloc = self.kernel.shared.len();
-        self.kernel.shared.push(Shared {
+        let shared = Shared {
             name: unnamed(alloc),
             dtype,
             bytes,
             align,
             stages: count,
             detail,
+            over: None,
             span,
-        });
-        let val = SharedVal {
-            alloc,
-            dtype,
-            axes: layout.axes.clone(),
-            swizzle: layout.swizzle,
-            offset: 0,
-            dynamic: Vec::new(),
         };
-        (val, pitch)
+        (shared, pitch)
     }
 
     pub(crate) fn shared_new(&mut self, call: &Call<'a>) -> Val<'a> {

@@ -199,6 +199,17 @@ pub(crate) struct RangeVal<'a> {
     pub lo: Val<'a>,
     pub hi: Val<'a>,
     pub step: u32,
+    pub rev: Rev,
+}
+
+/// Whether a range is gone through from its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rev {
+    No,
+    /// From the number before its end, downwards: `.rev()`, with steps behind it.
+    End,
+    /// From its last number, downwards: `.rev()` behind the steps.
+    Last,
 }
 
 /// A closure and the scope it was made in.

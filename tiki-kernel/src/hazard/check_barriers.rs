@@ -82,6 +82,11 @@ impl<'a> Walk<'a, '_> {
                     let c = self.condition(*cond);
                     self.around(&[head, body], worse(here, c));
                 }
+                StmtKind::Once(body) => {
+                    self.loops.push(Here(Uniform::Block, None));
+                    self.block(body, here);
+                    self.loops.pop();
+                }
                 StmtKind::Break(up) | StmtKind::Continue(up) => {
                     // Only what splits the threads within that loop matters to its rest.
                     let n = self.loops.len();
@@ -135,6 +140,7 @@ impl<'a> Walk<'a, '_> {
             Op::Vote(..) => self.lanes(now, span, "a vote"),
             Op::Match(_) => self.lanes(now, span, "a match"),
             Op::Redux(..) => self.lanes(now, span, "a warp reduction"),
+            Op::Exchange(_) => self.lanes(now, span, "a redistribution"),
             Op::Reduce(r) => {
                 let Some(t) = self.kernel.values[r.value.0 as usize].ty.tensor() else {
                     return;

@@ -76,6 +76,7 @@ impl<'a> Walk<'a, '_> {
                         self.block(side, on, exact && sides.exact);
                     }
                 }
+                StmtKind::Once(body) => self.block(body, here, exact && !visit::leaves(body, 0)),
                 kind => {
                     for inner in visit::blocks(kind) {
                         self.block(inner, here, exact);

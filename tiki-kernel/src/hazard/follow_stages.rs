@@ -179,6 +179,7 @@ impl<'a> Walk<'a, '_> {
             StmtKind::While { head, body, .. } => {
                 return self.around(None, &[head, body], None, states);
             }
+            StmtKind::Once(body) => return self.block(body, states),
             StmtKind::Break(_) | StmtKind::Continue(_) => {
                 states.iter_mut().for_each(|s| s.sure = false);
             }

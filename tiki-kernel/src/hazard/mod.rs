@@ -4,7 +4,7 @@
 //! 1. [`check_barriers`]: barriers and warp operations that not all of their threads reach (TK602, TK606,
 //!    TK006).
 //! 2. [`track_shared`]: conflicting shared accesses without a barrier between (TK601), and reads of what
-//!    nobody wrote (TK605).
+//!    nobody wrote (TK605); among the lives of one storage too ([`storage_lives`]).
 //! 3. [`follow_stages`]: stages of pipelines out of order (TK610), writes that the accelerator does not see or
 //!    that it still reads (TK611).
 //! 4. [`find_duplicates`]: elements that several threads write (TK607).
@@ -18,6 +18,7 @@
 //! depends on the schedule.
 
 pub mod check_barriers;
+mod conflict;
 mod count_elements;
 mod count_sectors;
 pub mod count_traffic;
@@ -26,6 +27,7 @@ pub mod find_duplicates;
 pub mod follow_stages;
 mod stage_rules;
 mod stages;
+mod storage_lives;
 pub mod track_shared;
 
 use crate::ast::Span;

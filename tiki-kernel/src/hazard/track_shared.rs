@@ -13,16 +13,16 @@
 //! Run-time offsets that both accesses share cancel; where they differ, or a condition cannot be
 //! followed, the answer is unproven.
 
+use super::conflict::{Found, conflict, verb};
 use super::evaluate::{Evaluator, Symbol};
 use super::{Unproven, first_holder};
 use crate::ast::Span;
 use crate::diag::{Diag, Sink, codes};
 use crate::ir::asynchronous::{Async, Operand, TensorCopyKind};
 use crate::ir::{
-    Barrier, Block, Dist, Kernel, Op, Place, SharedView, StmtKind, Touched, Uniform, Value, Var,
-    visit,
+    Barrier, Block, Dist, Kernel, Op, Place, SharedView, StmtKind, Uniform, Value, Var, visit,
 };
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Tracks all shared memory.
 /// Of allocations that are followed elsewhere, what is asynchronous is not looked at here.
@@ -37,6 +37,7 @@ pub fn run(kernel: &Kernel, followed: &BTreeSet<usize>, sink: &mut Sink, unprove
         pending: Vec::new(),
         written: vec![Written::default(); kernel.shared.len()],
         groups: 0,
+        beside: followed.clone(),
     };
     let all = Active {
         threads: vec![true; threads],
@@ -48,58 +49,62 @@ pub fn run(kernel: &Kernel, followed: &BTreeSet<usize>, sink: &mut Sink, unprove
 
 /// Which threads are here.
 #[derive(Clone)]
-struct Active {
-    threads: Vec<bool>,
+pub(super) struct Active {
+    pub(super) threads: Vec<bool>,
     /// All of them surely are, or none.
-    exact: bool,
+    pub(super) exact: bool,
     /// All threads of the block.
-    uniform: bool,
+    pub(super) uniform: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     Read,
     Write,
     Atomic,
 }
 
 #[derive(Clone)]
-struct Access {
-    alloc: usize,
-    span: Span,
-    kind: Kind,
+pub(super) struct Access {
+    pub(super) alloc: usize,
+    pub(super) span: Span,
+    pub(super) kind: Kind,
     /// Thread and element offset; `None` if it cannot be followed.
-    cells: Option<Vec<(u32, i64)>>,
-    symbols: BTreeMap<Symbol, i64>,
-    swizzle: (u32, u32, i32),
-    exact: bool,
+    pub(super) cells: Option<Vec<(u32, i64)>>,
+    pub(super) symbols: BTreeMap<Symbol, i64>,
+    pub(super) swizzle: (u32, u32, i32),
+    pub(super) exact: bool,
     /// The lanes of a warp have met since.
-    warp_met: bool,
+    pub(super) warp_met: bool,
     /// Some threads have met since, at a named barrier.
-    some_met: bool,
+    pub(super) some_met: bool,
     /// A copy under way: the thread's how-manieth group it belongs to.
-    group: Option<u32>,
+    pub(super) group: Option<u32>,
 }
 
 /// What is written of an allocation.
 #[derive(Clone, Default)]
-struct Written {
-    may: BTreeSet<i64>,
-    must: BTreeSet<i64>,
+pub(super) struct Written {
+    pub(super) may: BTreeSet<i64>,
+    pub(super) must: BTreeSet<i64>,
     /// Something is written at offsets that are not known.
-    somewhere: bool,
+    pub(super) somewhere: bool,
+    /// Its storage went to another allocation: where, and which.
+    pub(super) ended: Option<(Span, usize)>,
 }
 
-struct Walk<'a, 'b> {
-    kernel: &'a Kernel,
-    followed: &'b BTreeSet<usize>,
-    sink: &'b mut Sink,
-    unproven: &'b mut Unproven,
-    eval: Evaluator<'a>,
-    pending: Vec<Access>,
-    written: Vec<Written>,
+pub(super) struct Walk<'a, 'b> {
+    pub(super) kernel: &'a Kernel,
+    pub(super) followed: &'b BTreeSet<usize>,
+    pub(super) sink: &'b mut Sink,
+    pub(super) unproven: &'b mut Unproven,
+    pub(super) eval: Evaluator<'a>,
+    pub(super) pending: Vec<Access>,
+    pub(super) written: Vec<Written>,
     /// Groups of copies that the threads have closed.
-    groups: u32,
+    pub(super) groups: u32,
+    /// Allocations that the accelerator or warpgroups read or write beside the threads.
+    pub(super) beside: BTreeSet<usize>,
 }
 
 impl<'a> Walk<'a, '_> {
@@ -186,6 +191,16 @@ impl<'a> Walk<'a, '_> {
                 self.around(Some(*index), &[body], runs, here);
             }
             StmtKind::While { head, body, .. } => self.around(None, &[head, body], false, here),
+            StmtKind::Once(body) => {
+                let certain = !visit::leaves(body, 0);
+                let inside = Active {
+                    exact: here.exact && certain,
+                    uniform: here.uniform && certain,
+                    ..here.clone()
+                };
+                self.block(body, &inside);
+                self.set_in(body);
+            }
             _ => {}
         }
     }
@@ -294,6 +309,7 @@ impl<'a> Walk<'a, '_> {
                     if m.kind.by_warps() {
                         self.meet(read, here);
                     } else {
+                        self.beside.insert(view.alloc);
                         let name = self.kernel.shared[view.alloc].name.clone();
                         self.define(&read, &name);
                         self.open(view.alloc, span, format!("whether the stage of `{name}` that this product reads is held until it is done"));
@@ -307,6 +323,7 @@ impl<'a> Walk<'a, '_> {
                     Kind::Read
                 };
                 let access = self.everything(&t.shared, kind, span, here);
+                self.beside.insert(t.shared.alloc);
                 let name = self.kernel.shared[t.shared.alloc].name.clone();
                 self.define(&access, &name);
                 self.open(
@@ -318,33 +335,6 @@ impl<'a> Walk<'a, '_> {
                 );
             }
             _ => {}
-        }
-    }
-
-    /// What the author's instructions touch is known by allocation alone.
-    fn fragment(&mut self, fragment: &crate::ir::Written, span: Span, here: &Active) {
-        for touch in &fragment.touches {
-            let Touched::Shared(alloc) = touch.tensor else {
-                continue;
-            };
-            let access = Access {
-                alloc,
-                span,
-                kind: if touch.writes { Kind::Write } else { Kind::Read },
-                cells: None,
-                symbols: BTreeMap::new(),
-                swizzle: (0, 0, 0),
-                exact: here.exact,
-                warp_met: false,
-                some_met: false,
-                group: None,
-            };
-            self.meet(access, here);
-            if self.followed.contains(&alloc) {
-                let name = &self.kernel.shared[alloc].name;
-                let text = format!("whether the stage of `{name}` that these instructions touch is held");
-                self.unproven.add(span, text);
-            }
         }
     }
 
@@ -475,7 +465,7 @@ impl<'a> Walk<'a, '_> {
         }
     }
 
-    fn meet(&mut self, a: Access, here: &Active) {
+    pub(super) fn meet(&mut self, a: Access, here: &Active) {
         let name = self.kernel.shared[a.alloc].name.clone();
         if !self.inside(&a, &name) {
             // Where it wanted to write is not known: nothing more is said about what is read.
@@ -490,11 +480,6 @@ impl<'a> Walk<'a, '_> {
                 continue;
             }
             let found = conflict(old, &a);
-            let verb = |k: Kind| match k {
-                Kind::Read => "read",
-                Kind::Write => "written",
-                Kind::Atomic => "changed",
-            };
             match found {
                 Found::None => {}
                 Found::Threads(x, y) if old.exact && a.exact && !old.some_met => {
@@ -524,6 +509,7 @@ impl<'a> Walk<'a, '_> {
                 ),
             }
         }
+        self.meet_lives(&a, &name);
         self.define(&a, &name);
         self.pending.push(a);
     }
@@ -543,6 +529,9 @@ impl<'a> Walk<'a, '_> {
     }
 
     fn define(&mut self, a: &Access, name: &str) {
+        if a.kind != Kind::Read {
+            self.end_lives(a);
+        }
         let w = &mut self.written[a.alloc];
         let cells = a.cells.as_ref().filter(|_| a.symbols.is_empty());
         if a.kind != Kind::Read {
@@ -577,6 +566,10 @@ impl<'a> Walk<'a, '_> {
             if let Some((t, at)) = undefined {
                 diag = diag.label(format!("thread {t} reads element {at}"));
             }
+            if let Some((span, by)) = w.ended {
+                let taken = &self.kernel.shared[by].name;
+                diag = diag.also(span, format!("its storage is written as `{taken}` here"));
+            }
             self.sink.push(diag);
         } else if a.kind == Kind::Read {
             let proven = cells.is_some_and(|cells| cells.iter().all(|c| w.must.contains(&c.1)));
@@ -588,41 +581,4 @@ impl<'a> Walk<'a, '_> {
             }
         }
     }
-}
-
-enum Found {
-    None,
-    Threads(u32, u32),
-    Unknown,
-}
-
-fn conflict(old: &Access, new: &Access) -> Found {
-    let (Some(a), Some(b)) = (&old.cells, &new.cells) else {
-        return Found::Unknown;
-    };
-    if old.symbols != new.symbols || old.swizzle != new.swizzle {
-        return Found::Unknown;
-    }
-    // A copy under way meets even its own thread.
-    let flies = old.group.is_some();
-    // With lanes in step, only threads of different warps can meet.
-    let id = |t: u32| if old.warp_met { t / 32 } else { t };
-    let mut first: HashMap<i64, (u32, u32)> = HashMap::new();
-    for (t, at) in a {
-        let e = first.entry(*at).or_insert((*t, *t));
-        if id(*t) != id(e.0) {
-            e.1 = *t;
-        }
-    }
-    for (t, at) in b {
-        if let Some((x, y)) = first.get(at) {
-            if flies || id(*x) != id(*t) {
-                return Found::Threads(*x, *t);
-            }
-            if id(*y) != id(*t) {
-                return Found::Threads(*y, *t);
-            }
-        }
-    }
-    Found::None
 }

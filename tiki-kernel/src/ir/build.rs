@@ -41,6 +41,7 @@ impl Builder {
                 body: Vec::new(),
                 contract: false,
                 deny: Vec::new(),
+                decisions: Vec::new(),
                 span: Span::default(),
             },
             span: Span::default(),
@@ -81,6 +82,7 @@ impl Builder {
             align: 16,
             stages: 1,
             detail: format!("{elements} x {} bytes", dtype.bytes()),
+            over: None,
             span: self.span,
         });
         self.kernel.shared.len() - 1

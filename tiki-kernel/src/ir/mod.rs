@@ -24,6 +24,7 @@
 pub mod asynchronous;
 pub mod build;
 pub mod dist;
+pub mod exchange;
 mod op;
 mod print;
 pub mod reduction;
@@ -92,7 +93,22 @@ pub struct Kernel {
     pub contract: bool,
     /// Conditions the author denies.
     pub deny: Vec<Deny>,
+    /// What the checker chose, for the report.
+    pub decisions: Vec<Decision>,
     /// The kernel's name in its source.
+    pub span: Span,
+}
+
+/// Something chosen that the author wants to know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decision {
+    /// What it is about.
+    pub kind: &'static str,
+    /// The value it makes.
+    pub value: Option<Value>,
+    /// In words.
+    pub text: String,
+    /// Where.
     pub span: Span,
 }
 
@@ -136,6 +152,8 @@ pub struct Shared {
     pub stages: u32,
     /// In words, for messages: `2 stages x (128,64):(64,1) x 2 bytes`.
     pub detail: String,
+    /// It lies in the storage of an earlier allocation, from this byte on.
+    pub over: Option<(usize, u32)>,
     /// Where.
     pub span: Span,
 }
@@ -158,6 +176,14 @@ pub struct TensorType {
     pub shape: Vec<u32>,
     /// Who holds what.
     pub dist: Dist,
+}
+
+impl Kernel {
+    /// The allocation whose storage this one lies in (itself, if it has its own), and from which byte on.
+    #[must_use]
+    pub fn storage(&self, alloc: usize) -> (usize, u32) {
+        self.shared[alloc].over.unwrap_or((alloc, 0))
+    }
 }
 
 impl Type {
@@ -266,7 +292,9 @@ pub enum StmtKind {
         /// Body.
         body: Block,
     },
-    /// Leaves the loop this many levels out (0: the innermost).
+    /// Runs once: a stretch that `Break` leaves early. It counts as a level, but never goes round.
+    Once(Block),
+    /// Leaves the loop (or stretch) this many levels out (0: the innermost).
     Break(u32),
     /// Next round of the loop this many levels out.
     Continue(u32),

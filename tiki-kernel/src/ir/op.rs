@@ -92,6 +92,8 @@ pub enum Op {
     Raw(Value, u32),
     /// The thread's values at these places of a tensor, in this order: a tile of it.
     Pick(Value, Vec<u32>),
+    /// The same tensor, dealt anew within each warp: see [`exchange`].
+    Exchange(Value),
     /// True for one and the same lane of the warp, all of whose lanes are here. (A role of several warps
     /// tests the warp's number besides.)
     Elect,
@@ -104,7 +106,7 @@ pub enum Op {
 }
 
 /// An elementwise computation: for every element the thread holds, the region is evaluated with the
-/// element of each input (and its coordinates) and gives the element of the result.
+/// element of each input (and its coordinates in the tile) and gives the element of the result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Map {
     /// Inputs: tensors of the result's shape and distribution, or vectors that lack one axis of it.
@@ -127,7 +129,7 @@ pub struct Input {
 pub struct Region {
     /// One scalar an input, defined by the region.
     pub params: Vec<Value>,
-    /// The element's coordinates in the tensor, if asked for (else empty): `u32`.
+    /// The element's coordinates in the tile, if asked for (else empty): `u32`.
     pub coords: Vec<Value>,
     /// Pure statements (`Let`, and `If`/`Set` on variables of the region's own).
     pub body: Block,

@@ -108,6 +108,11 @@ impl Printer<'_> {
                 let text = asynchronous(k, a);
                 self.line(&text);
             }
+            StmtKind::Once(body) => {
+                self.line("once {");
+                self.block(body);
+                self.line("}");
+            }
             StmtKind::Break(level) => self.line(&format!("break {level}")),
             StmtKind::Continue(level) => self.line(&format!("continue {level}")),
             StmtKind::Return => self.line("return"),
@@ -242,6 +247,7 @@ impl Printer<'_> {
             Op::Elect => "elect".into(),
             Op::Written(fragment, inputs) => written(k, fragment, inputs),
             Op::Also(first, i) => format!("result {i} of {}", n(first)),
+            Op::Exchange(a) => format!("exchange {}", n(a)),
             Op::Address(at) => format!("address of {}", place(k, at)),
             Op::Pick(a, places) => format!("pick {} {places:?}", n(a)),
             Op::Raw(a, i) => format!("raw {}[{i}]", n(a)),

@@ -6,8 +6,8 @@
 //! - An operation is as uniform as its operands; special registers say what they are.
 //! - A variable is as uniform as the worst value it is set to, and as the conditions around that
 //!   assignment: threads that did not come there keep the old value.
-//! - A loop that some threads may leave earlier (`break`, `continue`, `return` under a condition) is, for
-//!   all that it assigns, under that condition too.
+//! - A loop or stretch that some threads may leave earlier (`break`, `continue`, `return` under a condition)
+//!   is, for all that it assigns, under that condition too; so are those around it, up to the one that is left.
 //! - An element of memory read at one address by all is the same for all (a program without races).
 
 use super::{
@@ -25,11 +25,12 @@ pub fn run(kernel: &mut Kernel) {
         vars: vec![Uniform::Block; kernel.vars.len()],
         kernel,
         changed: true,
+        open: Vec::new(),
     };
     while find.changed {
         find.changed = false;
-        let mut escape = Uniform::Block;
-        find.block(&body, Uniform::Block, &mut escape);
+        find.open = vec![Uniform::Block];
+        find.block(&body, Uniform::Block);
     }
     kernel.body = body;
 }
@@ -38,6 +39,8 @@ struct Find<'a> {
     kernel: &'a mut Kernel,
     vars: Vec<Uniform>,
     changed: bool,
+    /// Of the body and each loop and stretch around here: the conditions under which it is left.
+    open: Vec<Uniform>,
 }
 
 impl Find<'_> {
@@ -53,10 +56,10 @@ impl Find<'_> {
         }
     }
 
-    /// Walks a block under control as uniform as `here`; `escape` is raised by ways out of the loops around.
-    fn block(&mut self, block: &Block, here: Uniform, escape: &mut Uniform) {
+    /// Walks a block under control as uniform as `here`.
+    fn block(&mut self, block: &Block, here: Uniform) {
         for stmt in block {
-            let here = here.max(*escape);
+            let here = self.open.iter().copied().fold(here, Uniform::max);
             match &stmt.kind {
                 StmtKind::Let(v, op) => {
                     let uniform = self.op(*v, op);
@@ -76,8 +79,8 @@ impl Find<'_> {
                     otherwise,
                 } => {
                     let inner = here.max(self.of(*cond));
-                    self.block(then, inner, escape);
-                    self.block(otherwise, inner, escape);
+                    self.block(then, inner);
+                    self.block(otherwise, inner);
                 }
                 StmtKind::For {
                     index,
@@ -88,32 +91,37 @@ impl Find<'_> {
                 } => {
                     let bounds = self.of(*lo).max(self.of(*hi));
                     self.raise(*index, bounds);
-                    self.repeated(&[body], here.max(bounds), escape);
+                    self.repeated(&[body], here.max(bounds));
                 }
                 StmtKind::While { head, cond, body } => {
                     let inner = here.max(self.of(*cond));
-                    self.repeated(&[head, body], inner, escape);
+                    self.repeated(&[head, body], inner);
                 }
-                StmtKind::Break(_) | StmtKind::Continue(_) | StmtKind::Return => {
-                    *escape = (*escape).max(here);
+                StmtKind::Once(body) => {
+                    self.open.push(Uniform::Block);
+                    self.block(body, here);
+                    self.open.pop();
                 }
+                StmtKind::Break(up) | StmtKind::Continue(up) => {
+                    let levels = self.open.len();
+                    let from = levels.saturating_sub(1 + *up as usize);
+                    self.open[from..].iter_mut().for_each(|o| *o = here.max(*o));
+                }
+                StmtKind::Return => self.open.iter_mut().for_each(|o| *o = here.max(*o)),
                 _ => {}
             }
         }
     }
 
-    fn repeated(&mut self, bodies: &[&Block], here: Uniform, escape: &mut Uniform) {
+    fn repeated(&mut self, bodies: &[&Block], here: Uniform) {
         // Twice: a way out late in the body is around what comes early in the next round.
-        let mut inner = Uniform::Block;
+        self.open.push(Uniform::Block);
         for _ in 0..2 {
             for body in bodies {
-                self.block(body, here, &mut inner);
+                self.block(body, here);
             }
         }
-        let leaves = bodies.iter().any(|b| returns(b));
-        if leaves {
-            *escape = (*escape).max(inner);
-        }
+        self.open.pop();
     }
 
     fn op(&self, v: Value, op: &Op) -> Uniform {
@@ -190,11 +198,4 @@ impl Find<'_> {
         }
         uniform
     }
-}
-
-/// Whether a `return` lies within.
-fn returns(block: &Block) -> bool {
-    let mut found = false;
-    visit::each(block, &mut |stmt| found |= stmt.kind == StmtKind::Return);
-    found
 }

@@ -16,7 +16,7 @@ pub fn operands(op: &Op) -> Vec<Value> {
         Op::Match(a) | Op::Redux(_, a) | Op::Splat(a) | Op::Raw(a, _) | Op::Pick(a, _) => {
             out.push(*a);
         }
-        Op::Also(first, _) => out.push(*first),
+        Op::Also(a, _) | Op::Exchange(a) => out.push(*a),
         Op::Written(_, inputs) => out.extend(inputs),
         Op::Binary(_, a, b) | Op::Compare(_, a, b) => out.extend([*a, *b]),
         Op::Fma(a, b, c) | Op::Select(a, b, c) => out.extend([*a, *b, *c]),
@@ -74,7 +74,8 @@ pub fn reads(stmt: &StmtKind) -> Vec<Value> {
         }
         StmtKind::Written(_, inputs) => out.extend(inputs),
         StmtKind::Async(a) => async_operands(a, &mut out),
-        StmtKind::Break(_)
+        StmtKind::Once(_)
+        | StmtKind::Break(_)
         | StmtKind::Continue(_)
         | StmtKind::Return
         | StmtKind::Barrier(_)
@@ -102,7 +103,7 @@ pub fn blocks(stmt: &StmtKind) -> Vec<&Block> {
         StmtKind::If {
             then, otherwise, ..
         } => vec![then, otherwise],
-        StmtKind::For { body, .. } => vec![body],
+        StmtKind::For { body, .. } | StmtKind::Once(body) => vec![body],
         StmtKind::While { head, body, .. } => vec![head, body],
         _ => Vec::new(),
     }
@@ -114,10 +115,22 @@ pub fn blocks_mut(stmt: &mut StmtKind) -> Vec<&mut Block> {
         StmtKind::If {
             then, otherwise, ..
         } => vec![then, otherwise],
-        StmtKind::For { body, .. } => vec![body],
+        StmtKind::For { body, .. } | StmtKind::Once(body) => vec![body],
         StmtKind::While { head, body, .. } => vec![head, body],
         _ => Vec::new(),
     }
+}
+
+/// Whether some way through a block leaves it by a `break` or `continue`, `depth` levels within.
+#[must_use]
+pub fn leaves(block: &Block, depth: u32) -> bool {
+    block.iter().any(|stmt| match &stmt.kind {
+        StmtKind::Break(up) | StmtKind::Continue(up) => *up >= depth,
+        StmtKind::If {
+            then, otherwise, ..
+        } => leaves(then, depth) || leaves(otherwise, depth),
+        kind => blocks(kind).iter().any(|inner| leaves(inner, depth + 1)),
+    })
 }
 
 /// Calls `f` with every statement, outer before inner; regions are not entered.

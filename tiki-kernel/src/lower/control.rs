@@ -89,6 +89,13 @@ impl<'a> Lower<'a> {
                 self.ins(None, isa::bra(), vec![next.into()]);
                 self.label(end);
             }
+            StmtKind::Once(body) => {
+                let end = self.b.label("end");
+                self.loops.push(Loop { next: end, end });
+                self.block(body);
+                self.loops.pop();
+                self.label(end);
+            }
             StmtKind::Break(up) => {
                 let l = self.loops[self.loops.len() - 1 - *up as usize];
                 self.ins(None, isa::bra(), vec![l.end.into()]);
@@ -351,6 +358,7 @@ impl<'a> Lower<'a> {
             | Op::Splat(_)
             | Op::Map(_)
             | Op::Pick(..)
+            | Op::Exchange(_)
             | Op::Reduce(_)
             | Op::Scan(_) => {
                 unreachable!("bug: {op:?} gives a register tensor")

@@ -18,6 +18,7 @@ mod convert;
 mod copy_tile;
 mod descriptors;
 mod emit;
+mod exchange;
 mod fragments;
 mod global;
 mod guards;

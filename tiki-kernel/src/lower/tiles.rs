@@ -224,6 +224,7 @@ impl<'a> Lower<'a> {
                 let o = self.scalar(*s);
                 vec![Element::Whole(o); n]
             }
+            Op::Exchange(from) => self.exchange(v, *from),
             Op::Pick(a, places) => places
                 .iter()
                 .map(|&i| self.element(*a, i as usize))

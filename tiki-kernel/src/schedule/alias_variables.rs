@@ -41,7 +41,7 @@ fn stays(after: &[Stmt], v: Value, var: Var, deferred: &BTreeSet<Value>) -> bool
             uses |= reads(kind).iter().any(|r| holders.contains(r));
             let StmtKind::Let(x, op) = kind else { return };
             let here = operands(op).iter().any(|r| holders.contains(r));
-            let later = matches!(op, Op::Pick(..)) || deferred.contains(x);
+            let later = matches!(op, Op::Pick(..) | Op::Exchange(_)) || deferred.contains(x);
             if here && later {
                 holders.insert(*x);
                 let own = |map: &crate::ir::Map| {

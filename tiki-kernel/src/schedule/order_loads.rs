@@ -47,6 +47,7 @@ fn movable(kind: &StmtKind) -> bool {
                 | Op::Vote(..)
                 | Op::Match(_)
                 | Op::Redux(..)
+                | Op::Exchange(_)
                 | Op::Special(crate::ir::Special::ActiveMask)
         ),
         _ => false,

@@ -125,6 +125,7 @@ fn scratch(number: usize, bytes: u32, kind: &str, combine: u32, span: Span) -> S
         align: 16,
         stages: 1,
         detail: format!("partial values of {combine} warps of a {kind}"),
+        over: None,
         span,
     }
 }
@@ -173,6 +174,11 @@ fn block(
             }
             StmtKind::For { body, .. } => around(values, &mut [body], busy, loops),
             StmtKind::While { head, body, .. } => around(values, &mut [head, body], busy, loops),
+            StmtKind::Once(body) => {
+                loops.push(BTreeSet::new());
+                block(values, body, busy, loops);
+                busy.extend(loops.pop().expect("pushed above"));
+            }
             StmtKind::Break(up) | StmtKind::Continue(up) => {
                 let at = loops.len().checked_sub(1 + *up as usize);
                 if let Some(out) = at.and_then(|i| loops.get_mut(i)) {

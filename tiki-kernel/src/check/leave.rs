@@ -1,0 +1,351 @@
+//! Ways out: `break` and `continue` of loops, `return` of functions.
+//!
+//! Where a way out is reached is known at build time, or not. If it is, evaluation just goes on elsewhere. If a
+//! run-time condition decides and what is left is a run-time loop, it is a jump. Unrolled loops and inlined functions
+//! have nowhere to jump to: they become a *stretch* ([`StmtKind::Once`]) that a `Break` leaves, and what they assign or
+//! give lives in variables.
+//!
+//! That a stretch is needed turns out only within it; then it is noted in [`Check::early`] and the kernel is
+//! evaluated again. So build-time ways out cost nothing, and keep build-time values what they are.
+
+use super::scope::Scope;
+use super::value::{PlaceRef, Val};
+use super::{Check, Flow, Loop};
+use crate::ast::{Block, Expr, Name, Pattern, Span, Type};
+use crate::diag::codes;
+use crate::ir::{Stmt, StmtKind, visit};
+
+/// A call being evaluated.
+#[derive(Debug)]
+pub(crate) struct Frame<'a> {
+    /// Whose.
+    key: Span,
+    output: Option<&'a Type>,
+    /// Control depth of its body.
+    control: usize,
+    /// Of a stretch: the index of its loop, and where the result goes once there is one.
+    stretch: Option<usize>,
+    result: Option<Val<'a>>,
+}
+
+impl<'a> Check<'a> {
+    /// Evaluates what can be left by `return`: a function's body, or a closure's, called at `span`. `assigned` and
+    /// `bodies` say what it may assign of others.
+    pub(super) fn leavable(
+        &mut self,
+        (key, span): (Span, Span),
+        output: Option<&'a Type>,
+        assigned: &[PlaceRef],
+        bodies: &[&'a Expr],
+        f: impl FnOnce(&mut Self) -> Val<'a>,
+    ) -> Val<'a> {
+        let stretch = self.region == 0 && self.early.contains(&key);
+        let mut frame = Frame {
+            key,
+            output,
+            control: self.control,
+            stretch: None,
+            result: None,
+        };
+        if !stretch {
+            self.frames.push(frame);
+            let val = f(self);
+            self.frames.pop();
+            let val = self.returned_or(val);
+            return self.typed(val, output, span);
+        }
+        for place in assigned {
+            self.cell_at(place, key);
+        }
+        self.promote(bodies, &[], key);
+        let depth = self.loops.len();
+        frame.stretch = Some(depth);
+        frame.control += 1;
+        self.loops.push(Loop {
+            hidden: true,
+            ..Loop::new(None, true, self.control, key)
+        });
+        self.frames.push(frame);
+        self.control += 1;
+        let (stmts, ()) = self.collect(|c| {
+            let val = f(c);
+            let val = c.returned_or(val);
+            // A way that ends in jumps gives nothing here.
+            if c.flow.take().is_none() {
+                c.give(val, span);
+            }
+        });
+        self.control -= 1;
+        let frame = self.frames.pop();
+        self.loops.truncate(depth);
+        self.stretch(stmts, key);
+        match frame.and_then(|f| f.result) {
+            Some(cells) => self.read(cells, span),
+            None => {
+                self.flow = Some(Flow::Dead);
+                Val::Never
+            }
+        }
+    }
+
+    fn returned_or(&mut self, val: Val<'a>) -> Val<'a> {
+        if self.flow == Some(Flow::Return) {
+            self.flow = None;
+            return self.returned.take().map_or(Val::Unit, |r| r.0);
+        }
+        val
+    }
+
+    /// Puts the result of the innermost call where it is read afterwards.
+    fn give(&mut self, val: Val<'a>, span: Span) {
+        let Some(mut frame) = self.frames.pop() else {
+            return;
+        };
+        let val = self.typed(val, frame.output, span);
+        match &frame.result {
+            _ if matches!(val, Val::Never) => {}
+            Some(cells) => {
+                let cells = cells.clone();
+                self.set_cells(&cells, val, "the result", span);
+            }
+            None => frame.result = Some(self.celled(val, "result", span)),
+        }
+        self.frames.push(frame);
+    }
+
+    /// Emits a stretch; its statements alone if nothing leaves it.
+    fn stretch(&mut self, mut stmts: Vec<Stmt>, span: Span) {
+        // A jump from its end to its end.
+        while stmts.last().is_some_and(|s| s.kind == StmtKind::Break(0)) {
+            stmts.pop();
+        }
+        if left(&stmts, 0) {
+            self.push(StmtKind::Once(stmts), span);
+        } else {
+            raise(&mut stmts, 0);
+            self.block.extend(stmts);
+        }
+    }
+
+    /// A loop over values known at build time.
+    pub(super) fn unrolled(
+        &mut self,
+        values: impl Iterator<Item = Val<'a>>,
+        pattern: &'a Pattern,
+        body: &'a Block,
+        label: Option<&'a Name>,
+    ) -> Val<'a> {
+        let index = self.loops.len();
+        let mut own = Loop::new(label, false, self.control, body.span);
+        if self.region > 0 || !self.early.contains(&body.span) {
+            self.loops.push(own);
+            for value in values {
+                if !self.step(body.span) {
+                    break;
+                }
+                self.round(pattern, value, body);
+                match self.flow {
+                    Some(Flow::Continue(at)) if at == index => self.flow = None,
+                    Some(Flow::Break(at)) if at == index => {
+                        self.flow = None;
+                        break;
+                    }
+                    Some(_) => break,
+                    None => {}
+                }
+            }
+            self.loops.truncate(index);
+            return Val::Unit;
+        }
+        self.promote(&[], &[body], body.span);
+        (own.run_time, own.stretch) = (true, true);
+        own.control += 1;
+        self.loops.push(own);
+        self.control += 1;
+        let (stmts, out) = self.collect(|c| {
+            for value in values {
+                if !c.step(body.span) {
+                    break;
+                }
+                c.loops.push(Loop {
+                    hidden: true,
+                    ..Loop::new(None, true, c.control, body.span)
+                });
+                let (stmts, ()) = c.collect(|c| c.round(pattern, value, body));
+                c.loops.truncate(index + 1);
+                c.stretch(stmts, body.span);
+                match c.flow.take() {
+                    Some(Flow::Break(at)) if at == index => break,
+                    Some(Flow::Continue(at)) if at == index => {}
+                    // All ways through this round jumped; whether to its end or out is theirs to know.
+                    None | Some(Flow::Dead) => {}
+                    other => return other,
+                }
+            }
+            None
+        });
+        self.control -= 1;
+        self.loops.truncate(index);
+        self.stretch(stmts, body.span);
+        self.flow = out;
+        Val::Unit
+    }
+
+    fn round(&mut self, pattern: &'a Pattern, value: Val<'a>, body: &'a Block) {
+        let scope = Scope::child(&self.scope);
+        self.in_scope(scope, |c| {
+            c.bind(pattern, value);
+            c.block_value(body)
+        });
+    }
+
+    pub(crate) fn leave_loop(
+        &mut self,
+        label: Option<&Name>,
+        value: Option<&'a Expr>,
+        again: bool,
+        span: Span,
+    ) -> Val<'a> {
+        if let Some(value) = value {
+            let diag = self
+                .error(
+                    codes::UNSUPPORTED,
+                    value.span,
+                    "`break` gives no value in kernels",
+                )
+                .help("assign a `let mut` before it");
+            return self.refuse(diag);
+        }
+        let found = match label {
+            None => self.loops.iter().rposition(|l| !l.hidden),
+            Some(name) => self
+                .loops
+                .iter()
+                .rposition(|l| l.label.as_deref() == Some(&name.text)),
+        };
+        let Some(at) = found else {
+            let diag = self.error(codes::UNKNOWN_NAME, span, "there is no such loop around");
+            return self.refuse(diag);
+        };
+        let (run_time, stretch) = (self.loops[at].run_time, self.loops[at].stretch);
+        let decided = self.control == self.loops[at].control;
+        if run_time && !(stretch && decided) {
+            // The next round of an unrolled loop is behind the end of this one.
+            let target = if stretch && again { at + 1 } else { at };
+            let level = self.levels_within(target);
+            self.push(
+                if again && !stretch {
+                    StmtKind::Continue(level)
+                } else {
+                    StmtKind::Break(level)
+                },
+                span,
+            );
+            self.flow = Some(Flow::Dead);
+            return Val::Never;
+        }
+        if !decided {
+            if self.region == 0 {
+                self.leaves_early(self.loops[at].span);
+                return Val::Never;
+            }
+            let word = if again { "continue" } else { "break" };
+            let diag = self
+                .error(
+                    codes::NEED_CONST,
+                    span,
+                    format!("`{word}` of an unrolled loop under a run-time condition, within an elementwise closure"),
+                )
+                .help("compute on under the opposite condition: the closure is evaluated for every element");
+            return self.refuse(diag);
+        }
+        self.flow = Some(if again {
+            Flow::Continue(at)
+        } else {
+            Flow::Break(at)
+        });
+        Val::Never
+    }
+
+    /// How many loops and stretches lie within the one at this index.
+    fn levels_within(&self, at: usize) -> u32 {
+        self.loops[at + 1..].iter().filter(|l| l.run_time).count() as u32
+    }
+
+    /// A run-time condition leaves this: it must be a stretch, in another evaluation.
+    fn leaves_early(&mut self, key: Span) {
+        if !self.early.contains(&key) {
+            self.early.push(key);
+        }
+        self.flow = Some(Flow::Dead);
+    }
+
+    pub(crate) fn return_expr(&mut self, value: Option<&'a Expr>, span: Span) -> Val<'a> {
+        if let Some(frame) = self.frames.last() {
+            let (key, control, stretch) = (frame.key, frame.control, frame.stretch);
+            let val = value.map_or(Val::Unit, |e| self.eval(e));
+            if self.flow.is_some() {
+                return Val::Never;
+            }
+            if self.control == control || self.region > 0 {
+                self.returned = Some((val, span));
+                self.flow = Some(Flow::Return);
+                return Val::Never;
+            }
+            let Some(at) = stretch else {
+                self.leaves_early(key);
+                return Val::Never;
+            };
+            self.give(val, span);
+            let level = self.levels_within(at);
+            self.push(StmtKind::Break(level), span);
+            self.flow = Some(Flow::Dead);
+            return Val::Never;
+        }
+        if self.region > 0 {
+            let diag = self.error(
+                codes::UNSUPPORTED,
+                span,
+                "`return` within an elementwise closure",
+            );
+            return self.refuse(diag);
+        }
+        if self.control > 0 {
+            self.left = Some(span);
+        }
+        self.push(StmtKind::Return, span);
+        self.flow = Some(Flow::Dead);
+        Val::Never
+    }
+}
+
+/// Whether something within a stretch leaves it, and not merely what lies around it as well.
+fn left(stmts: &[Stmt], depth: u32) -> bool {
+    stmts.iter().any(|stmt| match &stmt.kind {
+        StmtKind::Break(up) | StmtKind::Continue(up) => *up == depth,
+        StmtKind::If {
+            then, otherwise, ..
+        } => left(then, depth) || left(otherwise, depth),
+        kind => visit::blocks(kind).iter().any(|inner| left(inner, depth + 1)),
+    })
+}
+
+/// Takes one level away around statements.
+fn raise(stmts: &mut [Stmt], depth: u32) {
+    for stmt in stmts {
+        match &mut stmt.kind {
+            StmtKind::Break(up) | StmtKind::Continue(up) => *up -= u32::from(*up > depth),
+            StmtKind::If {
+                then, otherwise, ..
+            } => {
+                raise(then, depth);
+                raise(otherwise, depth);
+            }
+            kind => {
+                for inner in visit::blocks_mut(kind) {
+                    raise(inner, depth + 1);
+                }
+            }
+        }
+    }
+}
