@@ -14,6 +14,13 @@
 //! | threads | [`thread_idx`], [`block_idx`], [`shuffle_xor`], [`ballot`], [`sync_block`].. |
 //! | numbers | [`exp2`], [`rsqrt`], [`fma`].., each with its accuracy |
 //! | facts | [`require!`](crate::prelude::require) |
+//! | dealt anew, used again | [`Register::redistribute`], [`Register::redistribute_through`], [`Shared::reuse_as`], [`Shared::arranged`] |
+//! | the target's own words | [`Register::raw`], [`ptx!`](crate::prelude::ptx), [`Global::address`], [`Shared::address`] |
+//!
+//! Control flow is Rust's: branches, `match`, loops, labels, ranges with `step_by` and `rev`, closures and functions that
+//! return from anywhere. What is known at build time is decided there; `#[unroll]` unrolls, and such a loop may still be
+//! left at run time. In an elementwise closure (`map`, `zip`, ..) a `return` or `break` under a run-time condition has no
+//! place: it computes every branch for every element.
 
 mod element;
 mod facts;

@@ -2,8 +2,10 @@
 
 mod control;
 mod edges;
+mod leaving;
 mod optional;
 mod overlap;
+mod rearranged;
 mod scans;
 mod tensors;
 mod testing;

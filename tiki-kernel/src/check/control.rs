@@ -49,10 +49,10 @@ impl<'a> Check<'a> {
                     self.error(
                         codes::UNSUPPORTED,
                         *span,
-                        "a device function returns from within a run-time loop or branch",
+                        "`return` under a run-time condition, within an elementwise closure",
                     )
                     .help(
-                        "return at the end of a branch of the function itself; out of a loop, assign a `let mut` and `break`",
+                        "let every branch end in its value: the closure computes all of them, for every element",
                     )
                     .push(self);
                 }
