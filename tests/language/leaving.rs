@@ -132,7 +132,7 @@ fn rounds(x: u32, y: u32) -> u32 {
 
 /// Closures return too.
 #[tiki::device]
-fn closures(x: u32, y: u32) -> u32 {
+fn closing(x: u32, y: u32) -> u32 {
     let mut calls = 0u32;
     let mut clamp = |v: u32| {
         calls += 1;
@@ -245,7 +245,7 @@ fn leaving<const W: usize>(a: &Global<u32, 1>, b: &Global<u32, 1>, out: &mut Glo
         1 => search(x, y),
         2 => splits(x, y),
         3 => rounds(x, y),
-        4 => closures(x, y),
+        4 => closing(x, y),
         5 => backwards(x, y),
         _ => shapes(x, y),
     };
@@ -281,7 +281,7 @@ fn ways_out_are_rustcs() -> Result<(), LaunchError> {
             }
             4 => {
                 leaving::<4>::launch(&s, &da, &db, &mut out)?;
-                closures
+                closing
             }
             5 => {
                 leaving::<5>::launch(&s, &da, &db, &mut out)?;

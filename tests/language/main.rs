@@ -3,6 +3,7 @@
 mod control;
 mod edges;
 mod leaving;
+mod odd;
 mod optional;
 mod overlap;
 mod rearranged;

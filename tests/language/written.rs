@@ -233,3 +233,39 @@ fn two_readings_of_a_clock_differ() -> Result<(), LaunchError> {
     assert_eq!(clock::PTX.matches("%clock").count(), 2);
     Ok(())
 }
+
+/// A carry goes from one instruction to the next, whatever becomes of the lower half.
+#[tiki::device]
+fn upper(a: u64, b: u64) -> u32 {
+    ptx!(
+        "{
+            .reg .b32 al, ah, bl, bh, low;
+            mov.b64 {al, ah}, a;
+            mov.b64 {bl, bh}, b;
+            add.cc.u32 low, al, bl;
+            addc.u32 d, ah, bh;
+        }",
+        out d: u32, in a: u64 = a, in b: u64 = b
+    )
+}
+
+#[tiki::kernel(threads = 32, grid = [1])]
+fn carries(a: &Global<u64, 1>, b: &Global<u64, 1>, out: &mut Global<u32, 1>) {
+    let i = lane_idx();
+    out.set([i], upper(a.get([i]), b.get([i])) + upper(b.get([i]), 1));
+}
+
+#[test]
+fn a_carry_is_kept() -> Result<(), LaunchError> {
+    let device = Device::vm()?;
+    let a: Vec<u64> = (0..32).map(|i| (i << 32) + 0xffff_fff0 + i).collect();
+    let b: Vec<u64> = (0..32).map(|i| i * 0x1_2345_6789).collect();
+    let (da, db) = (device.tensor_from(&a, [32])?, device.tensor_from(&b, [32])?);
+    let mut out = device.zeros::<u32, 1>([32])?;
+    carries::launch(&device.stream(), &da, &db, &mut out)?;
+    for (i, got) in out.to_vec()?.into_iter().enumerate() {
+        let want = ((a[i] + b[i]) >> 32) as u32 + ((b[i] + 1) >> 32) as u32;
+        assert_eq!(got, want, "lane {i}");
+    }
+    Ok(())
+}

@@ -287,6 +287,13 @@ impl<'a> Check<'a> {
             };
             self.declares(inst, space, writes, declared, place);
         }
+        // A hint: it keeps its place like a fence, and names memory like a load.
+        let address = |p: &isa::row::Pat| p.kind == isa::row::Kind::Addr;
+        let plain = e.reads == Where::Nothing && e.writes == Where::Nothing;
+        if e.fence && plain && inst.op.row.form().pats.iter().any(address) {
+            self.declares(inst, inst.op.space(), false, declared, place);
+            return;
+        }
         if e.fence && !declared.fence {
             self.error(
                 codes::EFFECT,

@@ -189,6 +189,11 @@ impl Row {
     pub fn head(&self) -> &'static str {
         self.text.split_whitespace().next().unwrap_or("")
     }
+    /// Whether it reads or writes the carry, a register that no operand names.
+    #[must_use]
+    pub fn carries(&self) -> bool {
+        self.slot("cc").is_some()
+    }
     /// Place of a modifier.
     #[must_use]
     pub fn slot(&self, name: &str) -> Option<usize> {

@@ -229,10 +229,10 @@ pub struct Inst {
 
 impl Inst {
     /// Whether it gives the same whenever it is executed, and does nothing else: such an instruction may be
-    /// moved, shared and repeated. A reading of a clock is none.
+    /// moved, shared and repeated. A reading of a clock is none, nor what passes a carry on.
     #[must_use]
     pub fn is_pure(&self) -> bool {
-        self.op.row.effects.is_pure() && !self.counts()
+        self.op.row.effects.is_pure() && !self.counts() && !self.op.row.carries()
     }
     /// Whether it reads a counter that runs.
     #[must_use]

@@ -36,5 +36,5 @@ fn removable(i: &Inst) -> bool {
     let e = i.op.row.effects;
     let loads = e.reads != Where::Nothing && e.reads(Where::Nothing) == PURE;
     let ordered = i.op.get("order").is_some_and(|o| o != "weak");
-    e.is_pure() || (loads && !ordered)
+    e.is_pure() && !i.op.row.carries() || (loads && !ordered)
 }
