@@ -390,7 +390,11 @@ impl<E: Element> Register<E> {
     }
     /// As `redistribute_through`, dealt like another tensor of this shape.
     #[must_use]
-    pub fn redistribute_through_like<T>(&self, buffer: &Shared<E>, like: &Register<T>) -> Register<E> {
+    pub fn redistribute_through_like<T>(
+        &self,
+        buffer: &Shared<E>,
+        like: &Register<T>,
+    ) -> Register<E> {
         let _ = (buffer, like);
         device_only()
     }

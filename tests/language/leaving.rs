@@ -224,11 +224,20 @@ fn shapes(x: u32, y: u32) -> u32 {
         _ => ([7, total], 2.5),
     };
     let span = if y % 2 == 0 {
-        Span { from: x, width: 1.5 }
+        Span {
+            from: x,
+            width: 1.5,
+        }
     } else {
-        Span { from: y, width: x as f32 }
+        Span {
+            from: y,
+            width: x as f32,
+        }
     };
-    let mut other = Span { from: 1, width: 2.0 };
+    let mut other = Span {
+        from: 1,
+        width: 2.0,
+    };
     if x > 7 {
         other.from += span.from;
         other.width = span.width + nested.1;
@@ -308,7 +317,10 @@ fn scaled<E: Element>(v: Register<f32>, by: u32, s: Shared<E>) -> Register<f32> 
         return v;
     }
     match by {
-        1 => return v.map(|x| x + s.get([0]).cast::<f32>()),
+        1 => {
+            let first = s.get([0]).cast::<f32>();
+            return v.map(|x| x + first);
+        }
         2..=4 => {
             let w = v.map(|x| x * by as f32);
             if by == 3 {
@@ -364,9 +376,12 @@ fn coordinates(out: &mut Global<u32>) {
     let map = ThreadMap::new(layout!((8, 8):(8, 1)), layout!((1, 4):(4, 1)));
     let at = [block_idx().x, 0];
     let v = out.tile_mut([8, 32], at).load(map);
-    let w = v.map_at(|x, [i, j]| x + (i * 100 + j) as u32).mask(|[i, j]| i + j < 30, 9);
+    let w = v
+        .map_at(|x, [i, j]| x + (i * 100 + j) as u32)
+        .mask(|[i, j]| i + j < 30, 9);
     let right = v.tile([8, 32], [0, 0]).map_at(|_, [i, _]| i as u32);
-    out.tile_mut([8, 32], at).store(&w.zip(&right, |a, b| a + 10_000 * b));
+    out.tile_mut([8, 32], at)
+        .store(&w.zip(&right, |a, b| a + 10_000 * b));
 }
 
 #[test]

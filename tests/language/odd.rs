@@ -38,7 +38,10 @@ fn a_search_returns_from_its_loop() -> Result<(), LaunchError> {
     let device = Device::vm()?;
     let table: Vec<u32> = (0..37).map(|i| 5 + i * i).collect();
     let keys: Vec<u32> = (0..150).map(|i| i * 11).collect();
-    let (t, k) = (device.tensor_from(&table, [37])?, device.tensor_from(&keys, [150])?);
+    let (t, k) = (
+        device.tensor_from(&table, [37])?,
+        device.tensor_from(&keys, [150])?,
+    );
     let mut out = device.zeros::<u32, 1>([150])?;
     searches::launch(&device.stream(), &t, &k, &mut out)?;
     for (key, got) in keys.iter().zip(out.to_vec()?) {
@@ -81,7 +84,9 @@ fn sorts(x: &Global<u32, 1>, out: &mut Global<u32, 1>) {
 #[test]
 fn lanes_sort_by_our_own_instructions() -> Result<(), LaunchError> {
     let device = Device::vm()?;
-    let host: Vec<u32> = (0..64u32).map(|i| i.wrapping_mul(2_654_435_761) >> 20).collect();
+    let host: Vec<u32> = (0..64u32)
+        .map(|i| i.wrapping_mul(2_654_435_761) >> 20)
+        .collect();
     let x = device.tensor_from(&host, [64])?;
     let mut out = device.zeros::<u32, 1>([64])?;
     sorts::launch(&device.stream(), &x, &mut out)?;
@@ -100,10 +105,7 @@ fn by_columns<E: Element, const ROWS: usize, const COLS: usize>(
     v: Register<E>,
     f: impl Fn(f32, f32) -> f32,
 ) -> Register<E> {
-    let columns = ThreadMap::new(
-        layout!((1, COLS):(1, 1)),
-        layout!((ROWS, 1):(1, ROWS)),
-    );
+    let columns = ThreadMap::new(layout!((1, COLS):(1, 1)), layout!((ROWS, 1):(1, ROWS)));
     let wide = v.redistribute(columns).cast::<f32>();
     let sums = wide.col_sum();
     wide.cols(&sums, f).cast::<E>().redistribute_like(&v)
@@ -113,7 +115,9 @@ fn by_columns<E: Element, const ROWS: usize, const COLS: usize>(
 fn shares<E: Element>(x: &Global<E>, out: &mut Global<E>, scale: f32) {
     require!(x.dim(1) == 32 && out.dim(1) == 32);
     let at = [block_idx().x, 0];
-    let v = x.tile([8, 32], at).load(ThreadMap::linear(32).vector_up_to(8));
+    let v = x
+        .tile([8, 32], at)
+        .load(ThreadMap::linear(32).vector_up_to(8));
     let w = by_columns::<E, 8, 32>(v, |a, s| if s == 0.0 { 0.0 } else { a * scale / s });
     out.tile_mut([8, 32], at).store(&w);
 }
@@ -123,7 +127,10 @@ fn a_generic_function_deals_and_deals_back() -> Result<(), LaunchError> {
     let device = Device::vm()?;
     let host: Vec<f32> = (0..13 * 32).map(|i| (i % 9) as f32).collect();
     let small: Vec<f16> = host.iter().map(|x| f16::from_f32(*x)).collect();
-    let (x, h) = (device.tensor_from(&host, [13, 32])?, device.tensor_from(&small, [13, 32])?);
+    let (x, h) = (
+        device.tensor_from(&host, [13, 32])?,
+        device.tensor_from(&small, [13, 32])?,
+    );
     let mut out = device.zeros::<f32, 2>([13, 32])?;
     let mut halves = device.zeros::<f16, 2>([13, 32])?;
     shares::<f32>::launch(&device.stream(), &x, &mut out, 2.0)?;
@@ -133,7 +140,11 @@ fn a_generic_function_deals_and_deals_back() -> Result<(), LaunchError> {
         let (tile, column) = (at / 256, at % 32);
         let rows = (tile * 8)..(tile * 8 + 8).min(13);
         let sum: f32 = rows.map(|r| host[r * 32 + column]).sum();
-        let want = if sum == 0.0 { 0.0 } else { host[at] * 2.0 / sum };
+        let want = if sum == 0.0 {
+            0.0
+        } else {
+            host[at] * 2.0 / sum
+        };
         assert_eq!(got[at], want, "element {at}");
         assert_eq!(halves[at], f16::from_f32(want), "half {at}");
     }
@@ -156,7 +167,10 @@ fn ranks(x: &Global<u32, 1>, out: &mut Global<f32, 1>) {
         counts.red_add([bin as usize], 1, Order::Relaxed, Scope::Block);
     }
     sync_block();
-    let v = counts.load(ThreadMap::linear(64)).cast::<f32>().scan_sum(true, false);
+    let v = counts
+        .load(ThreadMap::linear(64))
+        .cast::<f32>()
+        .scan_sum(true, false);
     sync_block();
     let sums = counts.reuse_as::<f32>(Layout::row_major([64]));
     sums.store(&v);
@@ -191,17 +205,26 @@ fn run(input: u32, fuel: u32) -> u32 {
     let mut m = Machine { pc: 0, acc: input };
     for used in 0..fuel {
         m = match m.pc {
-            0 if m.acc % 2 == 0 => Machine { pc: 1, acc: m.acc / 2 },
+            0 if m.acc % 2 == 0 => Machine {
+                pc: 1,
+                acc: m.acc / 2,
+            },
             0 => Machine { pc: 2, acc: m.acc },
             1 => {
                 if m.acc == 0 {
                     return used;
                 }
-                Machine { pc: 0, acc: m.acc + 1 }
+                Machine {
+                    pc: 0,
+                    acc: m.acc + 1,
+                }
             }
             2 => {
                 let next = Machine { pc: 3, acc: m.acc };
-                Machine { acc: next.acc * 3 % 101, pc: next.pc }
+                Machine {
+                    acc: next.acc * 3 % 101,
+                    pc: next.pc,
+                }
             }
             _ => {
                 m.pc = 0;
@@ -239,7 +262,9 @@ fn first_above(x: &Global<f32>, out: &mut Global<f32>, limit: f32) {
     require!(x.dim(1) == 256 && out.dim(1) == 64 && out.dim(0) == x.dim(0));
     let row = block_idx().x;
     let shared = Shared::<f32>::new(Layout::row_major([64]));
-    let v = x.tile([1, 256], [row, 0]).load(ThreadMap::linear(64).vector_up_to(4));
+    let v = x
+        .tile([1, 256], [row, 0])
+        .load(ThreadMap::linear(64).vector_up_to(4));
     let own = v.raw();
     let mut found = -1.0f32;
     #[unroll]
@@ -264,7 +289,8 @@ fn first_above(x: &Global<f32>, out: &mut Global<f32>, limit: f32) {
         out.set([row, lane_idx()], sum);
     } else {
         let lane = lane_idx();
-        let best = ptx!("redux.sync.max.s32 d, a, -1;", out d: i32, in a: i32 = shared.get([lane]) as i32);
+        let best =
+            ptx!("redux.sync.max.s32 d, a, -1;", out d: i32, in a: i32 = shared.get([lane]) as i32);
         out.set([row, lane + 32], best as f32);
     }
 }
@@ -309,9 +335,15 @@ fn roles_search_their_own_values() -> Result<(), LaunchError> {
 #[tiki::device]
 fn inner(x: u32, k: u32) -> Option2 {
     if x % (k + 2) == 0 {
-        return Option2 { some: true, value: x / (k + 2) };
+        return Option2 {
+            some: true,
+            value: x / (k + 2),
+        };
     }
-    Option2 { some: false, value: 0 }
+    Option2 {
+        some: false,
+        value: 0,
+    }
 }
 
 #[tiki::device]
@@ -364,7 +396,10 @@ fn chains_of_calls_return_early() -> Result<(), LaunchError> {
     let device = Device::vm()?;
     let a: Vec<u32> = (0..600).map(|i| i % 60).collect();
     let b: Vec<u32> = (0..600).map(|i| i / 60).collect();
-    let (da, db) = (device.tensor_from(&a, [600])?, device.tensor_from(&b, [600])?);
+    let (da, db) = (
+        device.tensor_from(&a, [600])?,
+        device.tensor_from(&b, [600])?,
+    );
     let mut out = device.zeros::<u32, 1>([600])?;
     chains::launch(&device.stream(), &da, &db, &mut out)?;
     for (i, got) in out.to_vec()?.into_iter().enumerate() {
@@ -380,13 +415,18 @@ fn product_then_turn(a: &Global<f16>, b: &Global<f16>, out: &mut Global<f32>) {
     require!(out.dim(0) == 64 && out.dim(1) == 64);
     let operands = Shared::<f16>::stages(2, Layout::k_major::<f16>([64, 64]));
     let load = ThreadMap::linear(128).vector_up_to(8);
-    operands.stage(0).store(&a.tile([64, 64], [0, 0]).load(load));
-    operands.stage(1).store(&b.tile([64, 64], [0, 0]).load(load));
+    operands
+        .stage(0)
+        .store(&a.tile([64, 64], [0, 0]).load(load));
+    operands
+        .stage(1)
+        .store(&b.tile([64, 64], [0, 0]).load(load));
     sync_block();
     let gemm = Gemm::<f16>::new(Warp::new(2, 2));
     let c = gemm.dot(operands.stage(0), operands.stage(1));
     sync_block();
-    let turned = operands.reuse_as::<f32>(Layout::row_major([64, 64]).swizzle(Swizzle::new(5, 0, 6)));
+    let turned =
+        operands.reuse_as::<f32>(Layout::row_major([64, 64]).swizzle(Swizzle::new(5, 0, 6)));
     let rows = ThreadMap::linear(128);
     let d = c.map(|x| x * 0.5).redistribute_through(&turned, rows);
     sync_block();
@@ -400,13 +440,18 @@ fn operands_make_room_for_what_they_gave() -> Result<(), LaunchError> {
     let device = Device::vm()?;
     let of = |f: fn(usize) -> f32| (0..4096).map(|i| f16::from_f32(f(i))).collect::<Vec<_>>();
     let (a, b) = (of(|i| (i % 7) as f32 - 3.0), of(|i| (i % 5) as f32 - 1.0));
-    let (da, db) = (device.tensor_from(&a, [64, 64])?, device.tensor_from(&b, [64, 64])?);
+    let (da, db) = (
+        device.tensor_from(&a, [64, 64])?,
+        device.tensor_from(&b, [64, 64])?,
+    );
     let mut out = device.zeros::<f32, 2>([64, 64])?;
     product_then_turn::launch(&device.stream(), &da, &db, &mut out)?;
     let got = out.to_vec()?;
     for i in 0..64 {
         for j in 0..64 {
-            let sum: f32 = (0..64).map(|k| a[i * 64 + k].to_f32() * b[j * 64 + k].to_f32()).sum();
+            let sum: f32 = (0..64)
+                .map(|k| a[i * 64 + k].to_f32() * b[j * 64 + k].to_f32())
+                .sum();
             assert_eq!(got[j * 64 + i], 0.5 * sum, "element {i}, {j}");
         }
     }
@@ -416,7 +461,12 @@ fn operands_make_room_for_what_they_gave() -> Result<(), LaunchError> {
 
 /// A build-time parameter and a scalar at run time both decide how an unrolled loop over tensors goes on.
 #[tiki::kernel(threads = 32, grid = [x.dim(0)], build((ODD = true), (ODD = false)))]
-fn polynomial<const ODD: bool>(x: &Global<f32>, weight: &Global<f32, 1>, out: &mut Global<f32>, degree: u32) {
+fn polynomial<const ODD: bool>(
+    x: &Global<f32>,
+    weight: &Global<f32, 1>,
+    out: &mut Global<f32>,
+    degree: u32,
+) {
     require!(x.dim(1) == 64 && out.dim(1) == 64 && out.dim(0) == x.dim(0) && weight.dim(0) == 4);
     let row = block_idx().x;
     let v = x.tile([1, 64], [row, 0]).load(ThreadMap::linear(32));
@@ -454,7 +504,8 @@ fn an_unrolled_loop_over_tensors_stops() -> Result<(), LaunchError> {
         polynomial::<true>::launch(&device.stream(), &x, &w, &mut odd, degree)?;
         let want = |step: usize, e: f32| {
             let used = (0..degree.min(4) as usize).filter(|k| step == 1 || k % 2 == 1);
-            used.filter(|k| weights[*k] != 0.0).fold(1.0f32, |s, k| s.mul_add(e, weights[k]))
+            used.filter(|k| weights[*k] != 0.0)
+                .fold(1.0f32, |s, k| s.mul_add(e, weights[k]))
         };
         for (got, step) in [(out.to_vec()?, 1), (odd.to_vec()?, 2)] {
             for (e, got) in host.iter().zip(got) {
@@ -504,7 +555,8 @@ fn lanes_meet_behind_a_function_that_some_left_early() -> Result<(), LaunchError
     let w: Vec<u32> = host.iter().map(|x| weigh(*x)).collect();
     for i in 0..96 {
         let warp = &w[i / 32 * 32..][..32];
-        let want = warp.iter().sum::<u32>() + warp.iter().filter(|w| **w == 2).count() as u32 * 1000;
+        let want =
+            warp.iter().sum::<u32>() + warp.iter().filter(|w| **w == 2).count() as u32 * 1000;
         assert_eq!((got[i], got[96 + i]), (want, w[95 - i]), "thread {i}");
     }
     Ok(())

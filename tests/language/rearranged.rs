@@ -30,7 +30,10 @@ fn what_is_dealt_anew_is_the_same_tensor() -> Result<(), LaunchError> {
     let n = 20 * 32;
     let a: Vec<u32> = (0..n as u32).collect();
     let b: Vec<u32> = (0..n as u32).map(|i| i * 1000 % 777).collect();
-    let (x, y) = (device.tensor_from(&a, [20, 32])?, device.tensor_from(&b, [20, 32])?);
+    let (x, y) = (
+        device.tensor_from(&a, [20, 32])?,
+        device.tensor_from(&b, [20, 32])?,
+    );
     let mut out = device.zeros::<u32, 2>([20, 32])?;
     let mut sums = device.zeros::<u32, 2>([20, 32])?;
     dealt::<u32>::launch(&s, &x, &y, &mut out, &mut sums)?;
@@ -38,15 +41,31 @@ fn what_is_dealt_anew_is_the_same_tensor() -> Result<(), LaunchError> {
     assert_eq!(out.to_vec()?, want);
     assert_eq!(sums.to_vec()?, a.iter().map(|a| 2 * a).collect::<Vec<_>>());
 
-    let half = |v: &[u32]| v.iter().map(|i| f16::from_f32((*i % 512) as f32)).collect::<Vec<_>>();
+    let half = |v: &[u32]| {
+        v.iter()
+            .map(|i| f16::from_f32((*i % 512) as f32))
+            .collect::<Vec<_>>()
+    };
     let (ha, hb) = (half(&a), half(&b));
-    let (x, y) = (device.tensor_from(&ha, [20, 32])?, device.tensor_from(&hb, [20, 32])?);
+    let (x, y) = (
+        device.tensor_from(&ha, [20, 32])?,
+        device.tensor_from(&hb, [20, 32])?,
+    );
     let mut out = device.zeros::<f16, 2>([20, 32])?;
     let mut sums = device.zeros::<f16, 2>([20, 32])?;
     dealt::<f16>::launch(&s, &x, &y, &mut out, &mut sums)?;
-    let want: Vec<f16> = ha.iter().zip(&hb).map(|(a, b)| f16::from_f32(a.to_f32() + b.to_f32())).collect();
+    let want: Vec<f16> = ha
+        .iter()
+        .zip(&hb)
+        .map(|(a, b)| f16::from_f32(a.to_f32() + b.to_f32()))
+        .collect();
     assert_eq!(out.to_vec()?, want);
-    assert_eq!(sums.to_vec()?, ha.iter().map(|a| f16::from_f32(2.0 * a.to_f32())).collect::<Vec<_>>());
+    assert_eq!(
+        sums.to_vec()?,
+        ha.iter()
+            .map(|a| f16::from_f32(2.0 * a.to_f32()))
+            .collect::<Vec<_>>()
+    );
 
     let report = dealt::<f32>::REPORT;
     assert!(report.contains("within each warp: "), "{report}");
@@ -59,14 +78,22 @@ fn what_is_dealt_anew_is_the_same_tensor() -> Result<(), LaunchError> {
 #[tiki::kernel(threads = 32, grid = [1])]
 fn missing(x: &Global<f32>, out: &mut Global<f32>) {
     require!(x.dim(1) == 16 && out.dim(0) == 2 && out.dim(1) == 16);
-    let v = x.tile([32, 16], [0, 0]).fill(1000.0).load(ThreadMap::rows(32, 4).vector_up_to(4));
-    let w = v.redistribute(ThreadMap::new(layout!((32, 1):(1, 1)), layout!((1, 16):(1, 1))));
+    let v = x
+        .tile([32, 16], [0, 0])
+        .fill(1000.0)
+        .load(ThreadMap::rows(32, 4).vector_up_to(4));
+    let w = v.redistribute(ThreadMap::new(
+        layout!((32, 1):(1, 1)),
+        layout!((1, 16):(1, 1)),
+    ));
     let sums = w.col_sum();
     let most = w.row_sum().max();
     let map = ThreadMap::linear(32);
     let zero = out.tile_mut([2, 16], [0, 0]).load(map);
     let same = sums.redistribute_like(&zero.col_vector(0.0));
-    let both = zero.cols(&same, |_, s| s).map_at(|s, [i, _]| if i == 0 { s } else { most });
+    let both = zero
+        .cols(&same, |_, s| s)
+        .map_at(|s, [i, _]| if i == 0 { s } else { most });
     out.tile_mut([2, 16], [0, 0]).store(&both);
 }
 
@@ -78,7 +105,10 @@ fn what_is_missing_stays_missing() -> Result<(), LaunchError> {
     let mut out = device.zeros::<f32, 2>([2, 16])?;
     missing::launch(&device.stream(), &x, &mut out)?;
     let got = out.to_vec()?;
-    let most = host.chunks(16).map(|r| r.iter().sum::<f32>()).fold(0.0, f32::max);
+    let most = host
+        .chunks(16)
+        .map(|r| r.iter().sum::<f32>())
+        .fold(0.0, f32::max);
     for c in 0..16 {
         let sum: f32 = (0..13).map(|r| host[r * 16 + c]).sum();
         assert_eq!((got[c], got[16 + c]), (sum, most), "column {c}");
@@ -96,7 +126,10 @@ fn through(x: &Global<f32>, out: &mut Global<f32>, halves: &mut Global<f16>) {
     let columns = ThreadMap::new(layout!((4, 32):(1, 4)), layout!((8, 1):(1, 8)));
     let mut total = x.tile([32, 32], [0, 0]).load(columns).map(|v| v * 0.0);
     for k in 0..3usize {
-        let v = x.tile([32, 32], [k, 0]).load(rows).redistribute_through(&buffer, columns);
+        let v = x
+            .tile([32, 32], [k, 0])
+            .load(rows)
+            .redistribute_through(&buffer, columns);
         let w = v.map_at(|a, [i, j]| a + (i * 2 + j * 3) as f32);
         sync_block();
         total = &total + &w;
@@ -106,7 +139,9 @@ fn through(x: &Global<f32>, out: &mut Global<f32>, halves: &mut Global<f16>) {
     }
     let small = buffer.reuse_as::<f16>(Layout::row_major([64, 32]));
     small.tile([32, 32], [0, 0]).store(&total.cast::<f16>());
-    small.tile([32, 32], [1, 0]).store(&total.map(|t| -t).cast::<f16>());
+    small
+        .tile([32, 32], [1, 0])
+        .store(&total.map(|t| -t).cast::<f16>());
     sync_block();
     halves.tile_mut([64, 32], [0, 0]).store(&small.load(rows));
 }
@@ -130,7 +165,11 @@ fn a_buffer_serves_several_lives() -> Result<(), LaunchError> {
     }
     // Both lives count once, and both are told.
     assert_eq!(through::BUDGET.shared, 32 * 32 * 4);
-    assert!(through::REPORT.contains("in the storage of `buffer`"), "{}", through::REPORT);
+    assert!(
+        through::REPORT.contains("in the storage of `buffer`"),
+        "{}",
+        through::REPORT
+    );
     assert!(through::REPORT.contains("through `buffer`: 4096 bytes written and read"));
     Ok(())
 }
@@ -150,7 +189,9 @@ fn parts(x: &Global<u32>, out: &mut Global<u32, 1>) {
     // One life over all stages, another over the second half of it.
     let whole = stages.reuse_as::<u32>(Layout::row_major([512]));
     whole.set([thread_idx()], first + second);
-    let half = whole.tile([256], [1]).reuse_as::<f32>(Layout::row_major([64]));
+    let half = whole
+        .tile([256], [1])
+        .reuse_as::<f32>(Layout::row_major([64]));
     half.set([63 - thread_idx()], thread_idx() as f32);
     sync_block();
     let v = whole.get([63 - thread_idx()]) + half.get([thread_idx()]) as u32;
@@ -166,7 +207,11 @@ fn parts_of_storage_serve_apart() -> Result<(), LaunchError> {
     parts::launch(&device.stream(), &x, &mut out)?;
     for (i, got) in out.to_vec()?.into_iter().enumerate() {
         let lane = (63 - i) % 32;
-        assert_eq!(got, host[lane] + host[15 * 32 + lane] + (63 - i) as u32, "thread {i}");
+        assert_eq!(
+            got,
+            host[lane] + host[15 * 32 + lane] + (63 - i) as u32,
+            "thread {i}"
+        );
     }
     assert_eq!(parts::BUDGET.shared, 2048);
     Ok(())

@@ -73,7 +73,9 @@ fn scalars<const W: usize>(a: &Global<u32, 1>, b: &Global<u32, 1>, out: &mut Glo
 fn scalars_are_rusts() -> Result<(), LaunchError> {
     let device = Device::vm()?;
     let n = 256;
-    let a: Vec<u32> = (0..n as u32).map(|i| i.wrapping_mul(2_654_435_761)).collect();
+    let a: Vec<u32> = (0..n as u32)
+        .map(|i| i.wrapping_mul(2_654_435_761))
+        .collect();
     let b: Vec<u32> = (0..n as u32).map(|i| i * 77 + 5).collect();
     let (da, db) = (device.tensor_from(&a, [n])?, device.tensor_from(&b, [n])?);
     let s = device.stream();
@@ -131,7 +133,8 @@ fn elements<E: Element>(x: &Global<E>, out: &mut Global<f32>, by: f32) {
         if by > 2.0 { most } else { least }
     });
     let sums = split.row_sum();
-    out.tile_mut([4, 96], [block_idx().x, 0]).store(&split.rows(&sums, |a, s| a + s));
+    out.tile_mut([4, 96], [block_idx().x, 0])
+        .store(&split.rows(&sums, |a, s| a + s));
 }
 
 #[test]
@@ -140,7 +143,10 @@ fn elements_are_rusts() -> Result<(), LaunchError> {
     let (rows, n) = (7, 96);
     let host: Vec<f32> = (0..rows * n).map(|i| (i % 23) as f32 - 11.0).collect();
     let small: Vec<f16> = host.iter().map(|x| f16::from_f32(*x)).collect();
-    let (wide, half) = (device.tensor_from(&host, [rows, n])?, device.tensor_from(&small, [rows, n])?);
+    let (wide, half) = (
+        device.tensor_from(&host, [rows, n])?,
+        device.tensor_from(&small, [rows, n])?,
+    );
     for by in [0.5f32, 4.0] {
         let mut out = device.zeros::<f32, 2>([rows, n])?;
         let mut other = device.zeros::<f32, 2>([rows, n])?;
@@ -199,16 +205,35 @@ fn memory_is_moved_and_the_line_is_told() -> Result<(), LaunchError> {
     let got = out.to_vec()?;
     for lane in 0..32 {
         let row = &host[(31 - lane) * 4..][..4];
-        assert_eq!(got[lane * 4..][..4], [5 + row[3], 5, 5, row[1] + 5], "lane {lane}");
+        assert_eq!(
+            got[lane * 4..][..4],
+            [5 + row[3], 5, 5, row[1] + 5],
+            "lane {lane}"
+        );
     }
     // The statement's own line stands before its instruction.
     let source = include_str!("written.rs");
-    let line = 1 + source.lines().position(|l| l.trim().starts_with("ptx!(\"prefetch")).unwrap();
+    let line = 1 + source
+        .lines()
+        .position(|l| l.trim().starts_with("ptx!(\"prefetch"))
+        .unwrap();
     let lines: Vec<&str> = memory::PTX.lines().collect();
-    let at = lines.iter().position(|l| l.contains("prefetch.global.L2")).unwrap();
-    let place = lines[..at].iter().rev().find(|l| l.contains(".loc")).unwrap();
-    assert!(place.trim().starts_with(&format!(".loc 1 {line} ")), "{place}");
-    assert!(memory::REPORT.contains("these instructions of several threads write one element of `out`"));
+    let at = lines
+        .iter()
+        .position(|l| l.contains("prefetch.global.L2"))
+        .unwrap();
+    let place = lines[..at]
+        .iter()
+        .rev()
+        .find(|l| l.contains(".loc"))
+        .unwrap();
+    assert!(
+        place.trim().starts_with(&format!(".loc 1 {line} ")),
+        "{place}"
+    );
+    assert!(
+        memory::REPORT.contains("these instructions of several threads write one element of `out`")
+    );
     Ok(())
 }
 

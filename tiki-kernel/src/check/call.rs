@@ -1,10 +1,10 @@
 //! Calls: names to operations, closures and device functions inlined.
 
+use super::Check;
 use super::names::nearest;
 use super::rules::Rule;
 use super::scope::Scope;
 use super::value::{Num, PlaceRef, Rev, Val};
-use super::Check;
 use crate::ast::{DeviceFn, Expr, ExprKind, Generic, GenericArg, Name, Path, Span};
 use crate::diag::codes;
 use crate::ops::{self, Receiver, Row};
@@ -385,7 +385,7 @@ impl<'a> Check<'a> {
                     GenericArg::Type(t) => self.dtype_of(t).map(Val::Type),
                     GenericArg::Const(_) => None,
                 },
-                Generic::Const { .. } => self.generic_int(arg).map(|i| Val::Int(i, Num::Usize)),
+                Generic::Const { ty, .. } => self.generic_const(arg, ty),
             };
             bound.push((&generic.name().text, val.unwrap_or(Val::Poison)));
         }

@@ -479,8 +479,7 @@ impl<'a> Check<'a> {
         let conds: Vec<&Expr> = cond.into_iter().collect();
         self.promote(&conds, &[body], span);
         let depth = self.loops.len();
-        self.loops
-            .push(Loop::new(label, true, self.control, span));
+        self.loops.push(Loop::new(label, true, self.control, span));
         self.control += 1;
         let (mut head, test) = self.collect(|c| cond.map_or(Some(Ok(true)), |e| c.condition(e)));
         self.control -= 1;

@@ -311,7 +311,10 @@ impl<'a> Check<'a> {
                 } else {
                     format!("`{name}`")
                 };
-                let loop_index = self.loops.iter().any(|l| l.run_time && !l.hidden && !l.stretch);
+                let loop_index = self
+                    .loops
+                    .iter()
+                    .any(|l| l.run_time && !l.hidden && !l.stretch);
                 let mut diag = self
                     .error(
                         codes::NEED_CONST,

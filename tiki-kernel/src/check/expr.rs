@@ -400,6 +400,24 @@ impl<'a> Check<'a> {
         self.dtype_of(ty).map(Num::D)
     }
 
+    /// A generic argument of a const parameter, as the parameter's type.
+    pub(crate) fn generic_const(&mut self, arg: &'a GenericArg, ty: &'a Type) -> Option<Val<'a>> {
+        let (val, span) = match arg {
+            GenericArg::Const(expr) => (self.eval(expr), expr.span),
+            GenericArg::Type(named) => match &named.kind {
+                TypeKind::Path(path) => (self.path(path, named.span), named.span),
+                _ => (Val::Unit, named.span),
+            },
+        };
+        match self.typed(val, Some(ty), span) {
+            val @ (Val::Int(..) | Val::Bool(_)) => Some(val),
+            val => {
+                let found = self.const_int(&val, "a const argument", span)?;
+                Some(Val::Int(found, Num::Usize))
+            }
+        }
+    }
+
     /// A generic argument that is a build-time integer.
     pub(crate) fn generic_int(&mut self, arg: &'a GenericArg) -> Option<i128> {
         match arg {

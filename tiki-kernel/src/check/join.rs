@@ -340,8 +340,7 @@ impl<'a> Check<'a> {
             (
                 Val::Tuple(olds) | Val::Array(olds) | Val::Record(_, _, olds),
                 Val::Tuple(news) | Val::Array(news) | Val::Record(_, _, news),
-            ) if olds.len() == news.len() =>
-            {
+            ) if olds.len() == news.len() => {
                 for (old, new) in olds.iter().zip(news) {
                     self.set_cells(old, new, name, span);
                 }

@@ -104,6 +104,8 @@ impl<'a> Check<'a> {
         let val = self.typed(val, frame.output, span);
         match &frame.result {
             _ if matches!(val, Val::Never) => {}
+            Some(cells) if cells.is_poison() => {}
+            _ if val.is_poison() => frame.result = Some(Val::Poison),
             Some(cells) => {
                 let cells = cells.clone();
                 self.set_cells(&cells, val, "the result", span);
@@ -326,7 +328,9 @@ fn left(stmts: &[Stmt], depth: u32) -> bool {
         StmtKind::If {
             then, otherwise, ..
         } => left(then, depth) || left(otherwise, depth),
-        kind => visit::blocks(kind).iter().any(|inner| left(inner, depth + 1)),
+        kind => visit::blocks(kind)
+            .iter()
+            .any(|inner| left(inner, depth + 1)),
     })
 }
 

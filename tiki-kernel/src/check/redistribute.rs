@@ -18,7 +18,8 @@ impl<'a> Check<'a> {
                 let (want, exact) = map.vector.unwrap_or((1, false));
                 let width = want.min(1 << last.trailing_zeros().min(7));
                 if exact && width < want {
-                    let message = format!("vectors of {want} elements do not divide rows of {last}");
+                    let message =
+                        format!("vectors of {want} elements do not divide rows of {last}");
                     let diag = self.error(codes::VECTOR, call.at(at), message);
                     self.sink.push(diag);
                     return None;
@@ -164,10 +165,7 @@ impl<'a> Check<'a> {
             call.span,
         );
         self.block_wide("this exchange", call.span);
-        self.push(
-            StmtKind::Barrier(crate::ir::Barrier::Block),
-            call.span,
-        );
+        self.push(StmtKind::Barrier(crate::ir::Barrier::Block), call.span);
         let loaded = self.emit_shared_load(&buffer, shape, dist, call.span);
         let Val::Register(mut loaded) = loaded else {
             return loaded;
@@ -175,7 +173,8 @@ impl<'a> Check<'a> {
         loaded.bounds = r.bounds;
         let bytes = r.shape.iter().product::<u32>() * r.dtype.bytes();
         let name = self.kernel.shared[buffer.alloc].name.clone();
-        let text = format!("through `{name}`: {bytes} bytes written and read, one barrier of the block");
+        let text =
+            format!("through `{name}`: {bytes} bytes written and read, one barrier of the block");
         self.decided(text, loaded.value, call.span);
         Val::Register(loaded)
     }

@@ -298,7 +298,10 @@ impl<'a> Check<'a> {
             self.error(
                 codes::EFFECT,
                 place,
-                format!("`{}` orders memory, which this `ptx!` does not say", inst.op),
+                format!(
+                    "`{}` orders memory, which this `ptx!` does not say",
+                    inst.op
+                ),
             )
             .help("add `fence` behind its operands")
             .push(self);
@@ -332,7 +335,12 @@ impl<'a> Check<'a> {
             Touched::Global(_) => matches!(space, Space::Global | Space::Generic),
             Touched::Shared(_) => space != Space::Global,
         };
-        if declared.touches.iter().filter(fits).any(|t| t.writes == writes) {
+        if declared
+            .touches
+            .iter()
+            .filter(fits)
+            .any(|t| t.writes == writes)
+        {
             return;
         }
         let (verb, word) = if writes {
@@ -364,7 +372,9 @@ impl<'a> Check<'a> {
         written[outputs..names.len()].fill(true);
         let name = |r: Reg| {
             let own = names.get(r.0 as usize);
-            own.map_or("a register of the text".to_string(), |o| format!("`{}`", o.name.text))
+            own.map_or("a register of the text".to_string(), |o| {
+                format!("`{}`", o.name.text)
+            })
         };
         let input = |r: Reg| (outputs..names.len()).contains(&(r.0 as usize));
         let mut found: Vec<Diag> = Vec::new();
@@ -372,17 +382,17 @@ impl<'a> Check<'a> {
             let (reads, writes) = reads_and_writes(inst);
             for r in reads {
                 if !std::mem::replace(&mut written[r.0 as usize], true) {
-                    let message = format!("{} is read by `{}` before it is written", name(r), inst.op);
+                    let message =
+                        format!("{} is read by `{}` before it is written", name(r), inst.op);
                     found.push(self.error(codes::OPERAND, place, message));
                 }
             }
             for r in writes {
                 if input(r) {
                     let message = format!("`{}` writes {}, which is an input", inst.op, name(r));
-                    found.push(
-                        self.error(codes::OPERAND, place, message)
-                            .help("write an `out`, and copy the input into it first if it goes on from there"),
-                    );
+                    found.push(self.error(codes::OPERAND, place, message).help(
+                        "write an `out`, and copy the input into it first if it goes on from there",
+                    ));
                 }
                 maybe[r.0 as usize] = true;
                 written[r.0 as usize] |= inst.guard.is_none();
@@ -401,7 +411,11 @@ impl<'a> Check<'a> {
                 )
                 .help("give it a value before, without the predicate")
             } else {
-                self.error(codes::OPERAND, at, format!("the output `{text}` is never written"))
+                self.error(
+                    codes::OPERAND,
+                    at,
+                    format!("the output `{text}` is never written"),
+                )
             });
         }
         for diag in found {

@@ -9,9 +9,7 @@ use super::evaluate::{Evaluator, Symbol};
 use super::first_holder;
 use crate::ast::Span;
 use crate::diag::{Diag, Sink, codes};
-use crate::ir::{
-    Block, GlobalView, Kernel, MemoryOrder, StmtKind, Touched, Uniform, Value, visit,
-};
+use crate::ir::{Block, GlobalView, Kernel, MemoryOrder, StmtKind, Touched, Uniform, Value, visit};
 use std::collections::HashMap;
 
 /// Checks every plain global store.
@@ -39,7 +37,9 @@ impl<'a> Walk<'a, '_> {
             for touch in visit::written(&stmt.kind).iter().flat_map(|w| &w.touches) {
                 if let (Touched::Global(param), true) = (touch.tensor, touch.writes) {
                     let name = &self.kernel.params[param].name;
-                    let text = format!("whether these instructions of several threads write one element of `{name}`");
+                    let text = format!(
+                        "whether these instructions of several threads write one element of `{name}`"
+                    );
                     self.unproven.add(stmt.span, text);
                 }
             }

@@ -21,7 +21,11 @@ impl Walk<'_, '_> {
             let access = Access {
                 alloc,
                 span,
-                kind: if touch.writes { Kind::Write } else { Kind::Read },
+                kind: if touch.writes {
+                    Kind::Write
+                } else {
+                    Kind::Read
+                },
                 cells: None,
                 symbols: BTreeMap::new(),
                 swizzle: (0, 0, 0),
@@ -33,7 +37,8 @@ impl Walk<'_, '_> {
             self.meet(access, here);
             if self.followed.contains(&alloc) {
                 let name = &self.kernel.shared[alloc].name;
-                let text = format!("whether the stage of `{name}` that these instructions touch is held");
+                let text =
+                    format!("whether the stage of `{name}` that these instructions touch is held");
                 self.unproven.add(span, text);
             }
         }
@@ -67,7 +72,9 @@ impl Walk<'_, '_> {
         for other in &lives {
             if self.beside.contains(other) || self.beside.contains(&a.alloc) {
                 let first = &self.kernel.shared[*other].name;
-                let text = format!("whether what is under way in `{first}` is done where `{name}` takes its storage");
+                let text = format!(
+                    "whether what is under way in `{first}` is done where `{name}` takes its storage"
+                );
                 self.unproven.add(a.span, text);
             }
         }
@@ -88,16 +95,23 @@ impl Walk<'_, '_> {
                     let diag = Diag::error(
                         codes::RACE,
                         a.span,
-                        format!("`{name}` takes the storage of `{first}` here with no barrier between"),
+                        format!(
+                            "`{name}` takes the storage of `{first}` here with no barrier between"
+                        ),
                     )
-                    .label(format!("thread {y} meets what thread {x} has {}", verb(old.kind)))
+                    .label(format!(
+                        "thread {y} meets what thread {x} has {}",
+                        verb(old.kind)
+                    ))
                     .also(old.span, format!("`{first}` is {} here", verb(old.kind)))
                     .help("sync_block(); between the two lives");
                     self.sink.push(diag);
                 }
                 _ => self.unproven.add(
                     a.span,
-                    format!("whether `{name}` takes the storage of `{first}` while other threads use it"),
+                    format!(
+                        "whether `{name}` takes the storage of `{first}` while other threads use it"
+                    ),
                 ),
             }
         }

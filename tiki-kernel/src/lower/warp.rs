@@ -206,7 +206,11 @@ impl Lower<'_> {
         };
         match offset {
             0 => base,
-            n => self.def(ty, isa::add(if ty == Ty::B32 { Ty::U32 } else { Ty::U64 }), [base, Operand::int(n)]),
+            n => self.def(
+                ty,
+                isa::add(if ty == Ty::B32 { Ty::U32 } else { Ty::U64 }),
+                [base, Operand::int(n)],
+            ),
         }
     }
 

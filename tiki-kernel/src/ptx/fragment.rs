@@ -36,7 +36,9 @@ pub(crate) fn fragment(
     let _ = writeln!(frame, "{text}{end}\n}}");
     let module = Module::parse(&frame).map_err(|errors| {
         let faults = errors.0.into_iter();
-        faults.map(|(line, text)| (here(line), text)).collect::<Faults>()
+        faults
+            .map(|(line, text)| (here(line), text))
+            .collect::<Faults>()
     })?;
     let faults: Faults = verify(&module)
         .into_iter()
@@ -71,13 +73,19 @@ mod tests {
 
     #[test]
     fn declared_registers_come_first_and_faults_have_the_line_of_the_text() {
-        let f = read("{ .reg .b32 t; add.u32 t, a, 1;\n@p mov.b32 t, a;\nmul.lo.u32 d, t, t; }").unwrap();
+        let f = read("{ .reg .b32 t; add.u32 t, a, 1;\n@p mov.b32 t, a;\nmul.lo.u32 d, t, t; }")
+            .unwrap();
         assert_eq!((f.insts().count(), f.regs.len()), (3, 4));
         assert_eq!(f.regs[..3], [Ty::B32, Ty::B32, Ty::Pred]);
         let faults = read("add.u32 d, a, 1;\nfrob.u32 d, a;").unwrap_err();
         assert_eq!(faults, [(2, "unknown instruction `frob.u32`".to_string())]);
         assert!(read("add.u32 d, a, b").unwrap_err()[0].1.contains('b'));
-        assert!(read("add.f32 d, a, a").unwrap_err()[0].1.contains("wanted f32") || read("add.f32 d, a, a").is_ok());
+        assert!(
+            read("add.f32 d, a, a").unwrap_err()[0]
+                .1
+                .contains("wanted f32")
+                || read("add.f32 d, a, a").is_ok()
+        );
     }
 
     #[test]

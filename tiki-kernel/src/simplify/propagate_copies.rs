@@ -146,8 +146,7 @@ fn replace(inst: &mut Inst, to: &dyn Fn(Reg) -> Option<Operand>) -> bool {
         g.reg = r;
     }
     let pats = &inst.op.row.form().pats;
-    let immediates =
-        inst.is_pure() && *inst.op.row != crate::isa::rows::moves::PACK2;
+    let immediates = inst.is_pure() && *inst.op.row != crate::isa::rows::moves::PACK2;
     for (o, pat) in inst.operands.iter_mut().zip(pats) {
         let written = pat.write;
         match o {

@@ -3,10 +3,10 @@
 use super::Reader;
 use proc_macro2::{Delimiter, LineColumn, TokenStream, TokenTree};
 use quote::ToTokens;
-use syn::punctuated::Punctuated;
+use syn::Token;
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream, Parser};
-use syn::Token;
+use syn::punctuated::Punctuated;
 use tiki_kernel::ast::{self, Expr, ExprKind, Fact, PtxEffect, PtxOperand, PtxRole};
 use tiki_kernel::diag::Diag;
 use tiki_kernel::diag::codes::{ARGUMENTS, UNSUPPORTED};
