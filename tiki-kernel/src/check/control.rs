@@ -5,8 +5,9 @@
 
 use super::pattern::Matched;
 use super::scope::Scope;
+use super::unroll::Loop;
 use super::value::{Num, RangeVal, Rev, Scalar, Val};
-use super::{Check, Flow, Loop, Push};
+use super::{Check, Flow, Push};
 use crate::ast::{Arm, BinOp, Block, Expr, ExprKind, Name, Pattern, PatternKind, Span, Unroll};
 use crate::diag::codes;
 use crate::dtype::DType;

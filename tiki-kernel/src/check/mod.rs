@@ -23,6 +23,7 @@ mod expr;
 mod facts;
 mod gemm;
 mod global;
+mod hold_written;
 pub mod instances;
 mod join;
 mod layout;
@@ -48,6 +49,7 @@ mod select;
 mod shared;
 mod shared_access;
 mod thread;
+mod unroll;
 pub(crate) mod value;
 mod written;
 
@@ -85,13 +87,8 @@ pub fn run(program: &Program, instance: &Instance, title: &str, sink: &mut Sink)
         let kernel = check.finish();
         let ok = !own.has_errors();
         let diags = own.take();
-        if early.len() > known.2 {
-            // It is a stretch that is left early: what it assigns are variables, which have other numbers then.
-            wide.clear();
-            continue;
-        }
-        if partial.len() > known.1 {
-            // Bounds are variables too, so that the others have other numbers now.
+        if partial.len() > known.1 || early.len() > known.2 {
+            // Bounds, and what is assigned in a stretch, are variables too: the others have other numbers then.
             wide.clear();
             continue;
         }
@@ -120,7 +117,7 @@ pub(crate) struct Check<'a> {
     scope: Rc<Scope>,
     /// How many run-time branches and loops are around the current point.
     control: usize,
-    loops: Vec<Loop>,
+    loops: Vec<unroll::Loop>,
     flow: Option<Flow>,
     /// Closures of elementwise operations being evaluated: no statements with effects there.
     region: u32,
@@ -128,7 +125,6 @@ pub(crate) struct Check<'a> {
     region_base: usize,
     /// Where a thread may have left the kernel.
     left: Option<Span>,
-    /// What a device function gave back by `return`.
     /// What a function or closure has returned, and where.
     returned: Option<(Val<'a>, Span)>,
     infer: Vec<Infer>,
@@ -173,34 +169,6 @@ struct Infer {
     float: bool,
     values: Vec<Value>,
     vars: Vec<Var>,
-}
-
-/// A loop around the current point.
-#[derive(Debug)]
-struct Loop {
-    label: Option<String>,
-    run_time: bool,
-    /// Control depth outside it.
-    control: usize,
-    /// An unrolled loop that run-time conditions leave: a stretch, with one for each of its rounds within.
-    stretch: bool,
-    /// A stretch of the compiler's: `break` and `continue` do not mean it.
-    hidden: bool,
-    /// Its body.
-    span: Span,
-}
-
-impl Loop {
-    fn new(label: Option<&ast::Name>, run_time: bool, control: usize, span: Span) -> Loop {
-        Loop {
-            label: label.map(|l| l.text.clone()),
-            run_time,
-            control,
-            stretch: false,
-            hidden: false,
-            span,
-        }
-    }
 }
 
 /// Why the statements that follow are not evaluated.
