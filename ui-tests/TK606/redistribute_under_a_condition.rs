@@ -1,11 +1,10 @@
 use tiki::prelude::*;
 
-#[tiki::kernel(threads = 64, grid = [1])]
+#[tiki::kernel(threads = 32, grid = [1])]
 fn k(x: &Global<f32>, out: &mut Global<f32>) {
-    let map = ThreadMap::linear(64);
-    let mut v = x.tile([4, 32], [0, 0]).load(map);
+    let mut v = x.tile([4, 32], [0, 0]).load(ThreadMap::linear(32));
     if thread_idx() % 2 == 0 {
-        let rows = v.redistribute(ThreadMap::new(layout!((4, 16):(16, 1)), layout!((1, 2):(2, 1))));
+        let rows = v.redistribute(ThreadMap::linear(32).vector(4));
         v = rows.redistribute_like(&v);
     }
     out.tile_mut([4, 32], [0, 0]).store(&v);
