@@ -80,7 +80,7 @@ impl Reader {
                 };
                 self.sink.push(
                     Diag::error(ARGUMENTS, at, format!("cannot read this `ptx!`: {e}")).help(
-                        "`ptx!(\"mul.hi.u32 d, a, b;\", out d: u32, in a: u32 = x, in b: u32 = y)`",
+                        "`ptx!(\"..\", out d: u32, in a: u32 = x, const n: u32 = N, reads(t))`",
                     ),
                 );
                 return ExprKind::Tuple(Vec::new());
