@@ -5,60 +5,68 @@
 
 use std::fmt;
 use tiki_kernel::artifact::Artifact;
-use tiki_launch::Stream;
+use tiki_launch::{LaunchError, Stream};
 
-/// A computation of a launcher that has no result.
+/// Why a computation has no result: its numbers, and what is wrong with them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HostMath {
-    operator: &'static str,
-    left: i128,
-    right: i128,
-}
+pub struct HostMath(String);
 
 impl fmt::Display for HostMath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let HostMath {
-            operator,
-            left,
-            right,
-        } = self;
-        write!(f, "`{left} {operator} {right}` has no result")
+        f.write_str(&self.0)
     }
 }
 
 impl std::error::Error for HostMath {}
 
-impl From<HostMath> for tiki_launch::LaunchError {
-    fn from(math: HostMath) -> Self {
-        let fact = format!(
-            "`left {} right` in its grid or a fact has a result",
-            math.operator
-        );
-        let error = tiki_launch::FactError {
-            kernel: String::new(),
-            fact,
-            left: math.left,
-            right: math.right,
-        };
-        error.into()
+/// A number on its way from one type to another.
+#[derive(Debug, Clone, Copy)]
+pub enum Wide {
+    /// Of an integer or a truth.
+    Int(i128),
+    /// Of a float.
+    Float(f64),
+}
+
+/// What `as` takes.
+pub trait Castable: Copy + fmt::Debug {
+    #[doc(hidden)]
+    fn wide(self) -> Wide;
+}
+
+impl Castable for bool {
+    fn wide(self) -> Wide {
+        Wide::Int(self.into())
     }
 }
 
-/// A number a launcher can compute with.
-pub trait Number: Copy + fmt::Display {
-    /// For messages.
-    fn number(self) -> i128;
-    #[doc(hidden)]
-    fn checked(op: &'static str, a: Self, b: Self) -> Option<Self>;
+/// A number a launcher can compute with. Each method is the operator of Rust, or nothing where that would
+/// panic, wrap or lose the number.
+#[doc(hidden)]
+#[allow(missing_docs)]
+pub trait Number: Castable {
+    const NAME: &'static str;
+    const SIGNED: bool;
+    fn binary(op: &'static str, a: Self, b: Self) -> Option<Self>;
+    fn negated(self) -> Option<Self>;
+    fn absolute(self) -> Option<Self>;
+    fn shifted(self, left: bool, by: i128) -> Option<Self>;
+    fn narrow(wide: Wide) -> Option<Self>;
+    fn is_zero(self) -> bool;
 }
 
 macro_rules! integers {
     ($($t:ty)*) => {$(
-        impl Number for $t {
-            fn number(self) -> i128 {
-                self as i128
+        impl Castable for $t {
+            fn wide(self) -> Wide {
+                Wide::Int(self as i128)
             }
-            fn checked(op: &'static str, a: $t, b: $t) -> Option<$t> {
+        }
+        impl Number for $t {
+            const NAME: &'static str = stringify!($t);
+            #[allow(unused_comparisons)]
+            const SIGNED: bool = <$t>::MIN < 0;
+            fn binary(op: &'static str, a: $t, b: $t) -> Option<$t> {
                 match op {
                     "+" => a.checked_add(b),
                     "-" => a.checked_sub(b),
@@ -67,10 +75,34 @@ macro_rules! integers {
                     _ => a.checked_rem(b),
                 }
             }
-        }
-        impl Compare for $t {
-            fn numbers(a: $t, b: $t) -> (i128, i128) {
-                (a as i128, b as i128)
+            fn negated(self) -> Option<$t> {
+                self.checked_neg()
+            }
+            #[allow(unused_comparisons)]
+            fn absolute(self) -> Option<$t> {
+                if self < 0 { self.checked_neg() } else { Some(self) }
+            }
+            fn shifted(self, left: bool, by: i128) -> Option<$t> {
+                let by = u32::try_from(by).ok()?;
+                if left {
+                    self.checked_shl(by).filter(|y| y.checked_shr(by) == Some(self))
+                } else {
+                    self.checked_shr(by)
+                }
+            }
+            fn narrow(wide: Wide) -> Option<$t> {
+                match wide {
+                    Wide::Int(i) => i.try_into().ok(),
+                    // Both limits are exact: powers of two, or near enough to one to round to it.
+                    Wide::Float(x) => {
+                        let x = x.trunc();
+                        let inside = x >= <$t>::MIN as f64 && x < <$t>::MAX as f64 + 1.0;
+                        inside.then_some(x as $t)
+                    }
+                }
+            }
+            fn is_zero(self) -> bool {
+                self == 0
             }
         }
     )*};
@@ -79,11 +111,15 @@ integers!(usize u8 u16 u32 u64 isize i8 i16 i32 i64 i128);
 
 macro_rules! floats {
     ($($t:ty)*) => {$(
-        impl Number for $t {
-            fn number(self) -> i128 {
-                self as i128
+        impl Castable for $t {
+            fn wide(self) -> Wide {
+                Wide::Float(self.into())
             }
-            fn checked(op: &'static str, a: $t, b: $t) -> Option<$t> {
+        }
+        impl Number for $t {
+            const NAME: &'static str = stringify!($t);
+            const SIGNED: bool = true;
+            fn binary(op: &'static str, a: $t, b: $t) -> Option<$t> {
                 Some(match op {
                     "+" => a + b,
                     "-" => a - b,
@@ -92,47 +128,54 @@ macro_rules! floats {
                     _ => a % b,
                 })
             }
-        }
-        impl Compare for $t {
-            fn numbers(a: $t, b: $t) -> (i128, i128) {
-                (a as i128, b as i128)
+            fn negated(self) -> Option<$t> {
+                Some(-self)
+            }
+            fn absolute(self) -> Option<$t> {
+                Some(self.abs())
+            }
+            fn shifted(self, _: bool, _: i128) -> Option<$t> {
+                None
+            }
+            fn narrow(wide: Wide) -> Option<$t> {
+                Some(match wide {
+                    Wide::Int(i) => i as $t,
+                    Wide::Float(x) => x as $t,
+                })
+            }
+            fn is_zero(self) -> bool {
+                false // what is divided by it is infinite
             }
         }
     )*};
 }
 floats!(f32 f64);
 
-/// What a fact can compare.
-pub trait Compare: Copy {
-    /// The numbers to show when two differ.
-    fn numbers(a: Self, b: Self) -> (i128, i128);
+/// A value of a fact, as it is told.
+pub fn shown(value: &dyn fmt::Debug) -> Option<String> {
+    Some(format!("{value:?}"))
 }
 
-impl Compare for bool {
-    fn numbers(a: bool, b: bool) -> (i128, i128) {
-        (i128::from(a), i128::from(b))
-    }
+/// The same, where it can be computed at all.
+pub fn shown_if<T: fmt::Debug>(value: impl FnOnce() -> Result<T, LaunchError>) -> Option<String> {
+    value().ok().and_then(|value| shown(&value))
 }
 
-/// Shapes: the first axis on which they differ.
-impl<const R: usize> Compare for [usize; R] {
-    fn numbers(a: [usize; R], b: [usize; R]) -> (i128, i128) {
-        let differing = a.into_iter().zip(b).find(|(x, y)| x != y);
-        let (x, y) = differing.unwrap_or_default();
-        (x as i128, y as i128)
-    }
+#[cold]
+fn unfit<T: Number>(numbers: fmt::Arguments<'_>) -> HostMath {
+    HostMath(format!("{numbers}, which does not fit in {}", T::NAME))
 }
 
-/// The numbers to show of a comparison.
-pub fn numbers<T: Compare>(a: T, b: T) -> (i128, i128) {
-    T::numbers(a, b)
+#[cold]
+fn by_zero(numbers: fmt::Arguments<'_>) -> HostMath {
+    HostMath(format!("{numbers}, a division by zero"))
 }
 
 fn checked<T: Number>(op: &'static str, a: T, b: T) -> Result<T, HostMath> {
-    T::checked(op, a, b).ok_or_else(|| HostMath {
-        operator: op,
-        left: a.number(),
-        right: b.number(),
+    T::binary(op, a, b).ok_or_else(|| match op {
+        "/" | "%" if b.is_zero() => by_zero(format_args!("{a:?} {op} {b:?}")),
+        "-" if !T::SIGNED => HostMath(format!("{a:?} - {b:?}, which is negative")),
+        _ => unfit::<T>(format_args!("{a:?} {op} {b:?}")),
     })
 }
 
@@ -157,21 +200,75 @@ pub fn rem<T: Number>(a: T, b: T) -> Result<T, HostMath> {
     checked("%", a, b)
 }
 
+fn shift<T: Number, U: Number>(left: bool, a: T, by: U) -> Result<T, HostMath> {
+    let bits = match by.wide() {
+        Wide::Int(bits) => bits,
+        Wide::Float(_) => -1,
+    };
+    a.shifted(left, bits).ok_or_else(|| {
+        let op = if left { "<<" } else { ">>" };
+        unfit::<T>(format_args!("{a:?} {op} {by:?}"))
+    })
+}
+
+/// `a << by`
+pub fn shl<T: Number, U: Number>(a: T, by: U) -> Result<T, HostMath> {
+    shift(true, a, by)
+}
+/// `a >> by`
+pub fn shr<T: Number, U: Number>(a: T, by: U) -> Result<T, HostMath> {
+    shift(false, a, by)
+}
+
+/// `-a`
+pub fn neg<T: Number>(a: T) -> Result<T, HostMath> {
+    a.negated()
+        .ok_or_else(|| unfit::<T>(format_args!("-({a:?})")))
+}
+
+/// `a.abs()`
+pub fn abs<T: Number>(a: T) -> Result<T, HostMath> {
+    a.absolute()
+        .ok_or_else(|| unfit::<T>(format_args!("({a:?}).abs()")))
+}
+
+/// `a as T`
+pub fn cast<A: Castable, T: Number>(a: A) -> Result<T, HostMath> {
+    T::narrow(a.wide()).ok_or_else(|| HostMath(format!("{a:?}, which does not fit in {}", T::NAME)))
+}
+
+fn up<T: Number>(a: T, b: T) -> Option<T> {
+    let rest = T::binary("%", a, b)?;
+    let quotient = T::binary("/", a, b)?;
+    if rest.is_zero() {
+        return Some(quotient);
+    }
+    T::binary("+", quotient, T::narrow(Wide::Int(1))?)
+}
+
 /// `a.div_ceil(b)`
-pub fn div_ceil(a: usize, b: usize) -> Result<usize, HostMath> {
-    div(a, b).map(|quotient| quotient + usize::from(!a.is_multiple_of(b)))
+pub fn div_ceil<T: Number>(a: T, b: T) -> Result<T, HostMath> {
+    // Of non-negative numbers, it fits whenever `b` is not 0.
+    up(a, b).ok_or_else(|| by_zero(format_args!("{a:?}.div_ceil({b:?})")))
 }
 
 /// `a.next_multiple_of(b)`
-pub fn next_multiple_of(a: usize, b: usize) -> Result<usize, HostMath> {
-    mul(div_ceil(a, b)?, b)
+pub fn next_multiple_of<T: Number>(a: T, b: T) -> Result<T, HostMath> {
+    let numbers = format_args!("{a:?}.next_multiple_of({b:?})");
+    let quotient = up(a, b).ok_or_else(|| by_zero(numbers))?;
+    T::binary("*", quotient, b).ok_or_else(|| unfit::<T>(numbers))
+}
+
+/// Blocks along an axis of the grid.
+pub fn extent<T: Number>(blocks: T) -> Result<u64, HostMath> {
+    cast::<T, u64>(blocks)
 }
 
 /// The grid of up to three extents, x first.
-pub fn grid(extents: &[usize]) -> [u64; 3] {
+pub fn grid(extents: &[u64]) -> [u64; 3] {
     let mut grid = [1; 3];
     for (to, from) in grid.iter_mut().zip(extents) {
-        *to = *from as u64;
+        *to = *from;
     }
     grid
 }
@@ -185,21 +282,59 @@ pub fn persistent(stream: &Stream, artifact: &Artifact) -> [u64; 3] {
 mod tests {
     use super::*;
 
-    #[test]
-    fn what_has_no_result_names_its_numbers() {
-        assert_eq!(add(2usize, 3), Ok(5));
-        assert_eq!(
-            sub(2usize, 3).unwrap_err().to_string(),
-            "`2 - 3` has no result"
-        );
-        assert!(mul(usize::MAX, 2).is_err() && next_multiple_of(usize::MAX, 2).is_err());
-        assert!(div(1usize, 0).is_err() && rem(1usize, 0).is_err() && div_ceil(1, 0).is_err());
-        assert_eq!(div_ceil(7, 2), Ok(4));
+    fn says<T: fmt::Debug>(result: Result<T, HostMath>) -> String {
+        result.unwrap_err().to_string()
     }
 
     #[test]
-    fn shapes_show_the_axis_on_which_they_differ() {
-        assert_eq!(numbers([1, 2, 3], [1, 5, 3]), (2, 5));
+    fn what_has_no_result_names_its_numbers() {
+        assert_eq!(add(2usize, 3), Ok(5));
+        assert_eq!(says(sub(2usize, 3)), "2 - 3, which is negative");
+        assert_eq!(
+            says(sub(i32::MIN, 3)),
+            "-2147483648 - 3, which does not fit in i32"
+        );
+        assert_eq!(
+            says(mul(1u32 << 31, 2)),
+            "2147483648 * 2, which does not fit in u32"
+        );
+        assert_eq!(says(div(1usize, 0)), "1 / 0, a division by zero");
+        assert_eq!(says(rem(1i64, 0)), "1 % 0, a division by zero");
+        assert_eq!(says(div_ceil(1u32, 0)), "1.div_ceil(0), a division by zero");
+        assert!(says(next_multiple_of(usize::MAX, 2)).ends_with("which does not fit in usize"));
+        assert_eq!((div_ceil(7u32, 2), div_ceil(8usize, 2)), (Ok(4), Ok(4)));
+        assert_eq!(div_ceil(usize::MAX, usize::MAX), Ok(1));
+    }
+
+    #[test]
+    fn shifts_signs_and_casts_are_checked_too() {
+        assert_eq!((shl(1usize, 5u32), shr(-8i32, 1usize)), (Ok(32), Ok(-4)));
+        assert_eq!(
+            says(shl(1u32, 32usize)),
+            "1 << 32, which does not fit in u32"
+        );
+        assert_eq!(says(shl(3u8, 7)), "3 << 7, which does not fit in u8");
+        assert!(shl(1i32, 31).is_err() && shr(1u64, -1).is_err() && shr(1u64, 64).is_err());
+        assert_eq!((neg(5i32), abs(-5i64), abs(7u32)), (Ok(-5), Ok(5), Ok(7)));
+        assert!(neg(i32::MIN).is_err() && abs(i64::MIN).is_err() && neg(1usize).is_err());
+        assert_eq!(cast::<usize, u32>(7), Ok(7));
+        assert_eq!(
+            says(cast::<usize, u32>(1 << 32)),
+            "4294967296, which does not fit in u32"
+        );
+        assert_eq!(
+            (cast::<f32, i32>(-1.5), cast::<i32, f32>(3)),
+            (Ok(-1), Ok(3.0))
+        );
+        assert!(cast::<f32, u8>(-1.0).is_err() && cast::<f64, u8>(256.0).is_err());
+        assert!(cast::<f32, i64>(f32::NAN).is_err() && cast::<f64, i64>(9.3e18).is_err());
+        assert_eq!(cast::<bool, usize>(true), Ok(1));
+        assert_eq!(extent(7u32), Ok(7));
+        assert_eq!(says(extent(-7i32)), "-7, which does not fit in u64");
+    }
+
+    #[test]
+    fn what_is_not_said_of_a_grid_is_one() {
         assert_eq!(grid(&[7]), [7, 1, 1]);
     }
 }

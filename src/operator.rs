@@ -44,7 +44,15 @@ impl fmt::Display for OperatorError {
     }
 }
 
-impl std::error::Error for OperatorError {}
+impl std::error::Error for OperatorError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            OperatorError::Launch(error) => error.source(),
+            OperatorError::Pass(error) => error.source(),
+            _ => None,
+        }
+    }
+}
 
 impl From<LaunchError> for OperatorError {
     fn from(error: LaunchError) -> Self {

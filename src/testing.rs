@@ -67,6 +67,7 @@ fn machine(target: Option<&str>, completion: Async) -> Result<Device, LaunchErro
     let target = match target {
         Some(name) => Target::by_name(name).ok_or_else(|| LaunchError::DeviceName {
             given: format!("vm:{name}"),
+            variable: false,
         })?,
         None => newest().unwrap_or_else(Target::default_target),
     };

@@ -289,3 +289,9 @@ fn zero_rows_launch_nothing_and_width_zero_is_refused() -> Result<(), LaunchErro
     assert_eq!(name, "TL020", "{text}");
     Ok(())
 }
+
+/// A variable is named where it was read.
+#[test]
+fn a_device_that_is_none_is_told() {
+    refuses("add", &[], "gpu", &["[TL005]", "TIKI_DEVICE says `gpu`"]);
+}

@@ -149,7 +149,7 @@ impl std::fmt::Display for GemmError {
 impl std::error::Error for GemmError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            GemmError::Launch(error) => Some(error),
+            GemmError::Launch(error) => error.source(),
             _ => None,
         }
     }

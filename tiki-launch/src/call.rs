@@ -4,7 +4,8 @@
 //! 2. Each argument, in the order of the signature (whose index it carries; an absent optional one is left
 //!    out, as it is from the instance's parameters), is checked against its parameter: device, type, rank,
 //!    row-major order unless strided, alignment, 32-bit extents.
-//! 3. [`Call::fact`] checks what `require!` states, [`Call::grid`] the grid.
+//! 3. [`Call::fact`] checks what `require!` states, [`Call::grid`] the grid, [`Call::whole_waves`] that it
+//!    divides into waves.
 //! 4. [`Call::launch`] checks that no output shares elements with another argument; if the grid is empty it
 //!    stops here, with everything checked and nothing run. Then, under the device's lock, it lets the
 //!    stream wait for other streams where they touched the same buffers, and hands the kernel over.
@@ -19,9 +20,10 @@ use tiki_kernel::artifact::{Artifact, Hidden, ParamKind};
 
 use crate::args::Args;
 use crate::element::Element;
-use crate::error::{FactError, LaunchError, Place};
+use crate::error::{LaunchError, Place};
+use crate::fact::{ArithmeticError, FactError};
 use crate::kernel::{Kernel, Plan};
-use crate::machine::Shot;
+use crate::machine::{Kind, Shot};
 use crate::stream::Stream;
 use crate::tensor::{Operand, Tensor};
 use crate::tensor_map::{AXES, MapOf, Maps};
@@ -122,25 +124,43 @@ impl<'a> Call<'a> {
         Ok(self)
     }
 
-    /// States a fact the kernel was compiled on: refused, with both sides, unless it holds.
+    /// States a fact the kernel was compiled on: refused, with the values of its operands, unless it holds.
     #[inline]
     pub fn fact(
-        &mut self,
+        &self,
         holds: bool,
         fact: &'static str,
-        left: i128,
-        right: i128,
-    ) -> Result<&mut Self, LaunchError> {
+        values: impl FnOnce() -> Vec<(&'static str, Option<String>)>,
+    ) -> Result<(), LaunchError> {
         if holds {
-            return Ok(self);
+            return Ok(());
         }
+        let values = values().into_iter();
         Err(FactError {
             kernel: self.plan.name().into(),
             fact: fact.into(),
-            left,
-            right,
+            values: values
+                .filter_map(|(operand, value)| Some((operand.into(), value?)))
+                .collect(),
         }
         .into())
+    }
+
+    /// A computation of the launcher that has no result.
+    #[cold]
+    pub fn no_result(
+        &self,
+        place: &'static str,
+        expression: &'static str,
+        numbers: impl std::fmt::Display,
+    ) -> LaunchError {
+        ArithmeticError {
+            kernel: self.plan.name().into(),
+            place: place.into(),
+            expression: expression.into(),
+            numbers: numbers.to_string(),
+        }
+        .into()
     }
 
     /// The grid, in blocks; one block unless said. If an extent is 0, nothing is launched.
@@ -163,6 +183,26 @@ impl<'a> Call<'a> {
         Ok(self)
     }
 
+    /// Refuses a grid whose last wave of blocks leaves some of the GPU idle. The virtual machine has no waves.
+    pub fn whole_waves(&mut self) -> Result<&mut Self, LaunchError> {
+        let device = self.stream.device();
+        if let Plan::Artifact(artifact) = self.plan
+            && device.kind() != Kind::Vm
+        {
+            let blocks: u64 = self.grid.iter().product();
+            let resident = device.persistent_grid(artifact)[0];
+            if !blocks.is_multiple_of(resident) {
+                return Err(LaunchError::PartialWave {
+                    kernel: self.plan.name().into(),
+                    blocks,
+                    resident,
+                    multiprocessors: device.multiprocessors(),
+                });
+            }
+        }
+        Ok(self)
+    }
+
     /// Hands the kernel over to the stream. May be called again: the same launch once more.
     pub fn launch(&mut self) -> Result<(), LaunchError> {
         if self.given != self.plan.params().len() {
@@ -172,6 +212,14 @@ impl<'a> Call<'a> {
         if self.grid.contains(&0) {
             return Ok(());
         }
+        // What the launcher adds is taken away again whatever happens, so that the next time begins alike.
+        let own = self.args.words().len();
+        let launched = self.enqueue();
+        self.args.truncate(own);
+        launched
+    }
+
+    fn enqueue(&mut self) -> Result<(), LaunchError> {
         let (device, stream) = (self.stream.device(), self.stream.id());
         let machine = device.machine();
         let mut lock = device.lock();
@@ -189,7 +237,6 @@ impl<'a> Call<'a> {
                 }
             }
         };
-        let own = self.args.words().len();
         if !self.plan.hidden().is_empty() || !self.lent.is_empty() {
             let bytes = self.lent_bytes();
             if bytes > 0 {
@@ -244,8 +291,6 @@ impl<'a> Call<'a> {
                 order.touched(stream, operand.buffer.id(), *writes);
             }
         }
-        drop(lock);
-        self.args.truncate(own);
         launched
     }
 

@@ -1,14 +1,17 @@
 //! Tensors from safetensors files, in their own types.
 //!
-//! The whole file is read and its header checked against its length when it is opened, so a file cut short is
-//! an error then and not at the tensor that is missing its end. Nothing is converted: a tensor is read as
-//! the type it is stored in, or refused.
+//! The header is read and checked against the file's length when it is opened, so a file cut short is an
+//! error then and not at the tensor that is missing its end. A tensor's bytes are read when it is asked for, and
+//! stay nowhere but in the answer. Nothing is converted: a tensor is read as the type it is stored in, or refused.
 
 use std::fmt;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
+use safetensors::SafeTensorError;
 use safetensors::tensor::{Dtype, Metadata};
-use safetensors::{SafeTensorError, SafeTensors};
 use tiki_kernel::dtype::DType;
 
 use crate::codes::Code;
@@ -24,7 +27,7 @@ use crate::tensor::Tensor;
 pub enum DataError {
     Open {
         path: PathBuf,
-        source: std::io::Error,
+        source: io::Error,
     },
     Format {
         path: PathBuf,
@@ -118,10 +121,11 @@ impl fmt::Display for DataError {
 }
 
 impl std::error::Error for DataError {
+    // The cause's words are in the message: what is behind it comes next.
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            DataError::Open { source, .. } => Some(source),
-            DataError::Format { source, .. } => Some(&**source),
+            DataError::Open { source, .. } => source.source(),
+            DataError::Format { source, .. } => source.source(),
             _ => None,
         }
     }
@@ -168,28 +172,69 @@ pub struct Array<E> {
 #[derive(Debug)]
 pub struct Checkpoint {
     path: PathBuf,
-    bytes: Vec<u8>,
+    /// Where it stands belongs to who reads.
+    file: Mutex<File>,
     metadata: Metadata,
     /// Where the data begins.
-    data: usize,
+    data: u64,
+}
+
+/// Bytes of the number before a header, and the most that number may be.
+const BEFORE: u64 = size_of::<u64>() as u64;
+const HEADER: u64 = 100_000_000;
+
+/// Why a file could not be opened: the system's answer, or what its bytes say.
+enum Unread {
+    System(io::Error),
+    Format(SafeTensorError),
+}
+
+impl From<io::Error> for Unread {
+    fn from(error: io::Error) -> Unread {
+        Unread::System(error)
+    }
+}
+
+/// The header, and where the data begins; the file is as long as both say.
+fn header(file: &mut File) -> Result<(Metadata, u64), Unread> {
+    let length = file.metadata()?.len();
+    if length < BEFORE {
+        return Err(Unread::Format(SafeTensorError::HeaderTooSmall));
+    }
+    let mut number = [0; BEFORE as usize];
+    file.read_exact(&mut number)?;
+    let header = u64::from_le_bytes(number);
+    if header > HEADER {
+        return Err(Unread::Format(SafeTensorError::HeaderTooLarge));
+    }
+    let data = BEFORE + header;
+    if data > length {
+        return Err(Unread::Format(SafeTensorError::InvalidHeaderLength));
+    }
+    let mut text = vec![0; header as usize];
+    file.read_exact(&mut text)?;
+    let damaged = |e| Unread::Format(SafeTensorError::InvalidHeaderDeserialization(e));
+    let metadata: Metadata = serde_json::from_slice(&text).map_err(damaged)?;
+    if data.checked_add(metadata.data_len() as u64) != Some(length) {
+        return Err(Unread::Format(SafeTensorError::MetadataIncompleteBuffer));
+    }
+    Ok((metadata, data))
 }
 
 impl Checkpoint {
-    /// Reads a file and checks that it is complete.
+    /// Reads a file's header and checks that the file is complete.
     pub fn open(path: impl AsRef<Path>) -> Result<Checkpoint, DataError> {
         let path = path.as_ref().to_path_buf();
-        let bytes = match std::fs::read(&path) {
-            Ok(bytes) => bytes,
-            Err(source) => return Err(DataError::Open { path, source }),
-        };
-        match SafeTensors::read_metadata(&bytes) {
-            Ok((header, metadata)) => Ok(Checkpoint {
+        let read = File::open(&path).map_err(Unread::System);
+        match read.and_then(|mut file| Ok((header(&mut file)?, file))) {
+            Ok(((metadata, data), file)) => Ok(Checkpoint {
                 path,
+                file: Mutex::new(file),
                 metadata,
-                data: size_of::<u64>() + header,
-                bytes,
+                data,
             }),
-            Err(source) => Err(DataError::Format {
+            Err(Unread::System(source)) => Err(DataError::Open { path, source }),
+            Err(Unread::Format(source)) => Err(DataError::Format {
                 path,
                 source: Box::new(source),
             }),
@@ -233,17 +278,27 @@ impl Checkpoint {
             });
         }
         let (start, end) = info.data_offsets;
-        let stored = &self.bytes[self.data + start..self.data + end];
+        let mut refused = None;
         let received = <E as Sealed>::receive(info.shape.iter().product(), &mut |to| {
-            to.copy_from_slice(stored); // the header's check made both lengths equal
+            debug_assert_eq!(to.len(), end - start, "as the header's check found");
+            let read = {
+                let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+                let there = file.seek(SeekFrom::Start(self.data + start as u64));
+                there.and_then(|_| file.read_exact(to))
+            };
+            if let Err(source) = read {
+                let path = self.path.clone();
+                refused = Some(DataError::Open { path, source });
+            }
             Ok(())
         });
-        match received {
-            Ok(values) => Ok(Array {
+        match (refused, received) {
+            (None, Ok(values)) => Ok(Array {
                 shape: info.shape.clone(),
                 values,
             }),
-            Err(_) => unreachable!("copying on the host does not fail"),
+            (Some(error), _) => Err(error),
+            (None, Err(_)) => unreachable!("it was given no error"),
         }
     }
 

@@ -29,10 +29,10 @@ codes! {
     NoDriver = "TL001", "no NVIDIA driver",
         "The driver's library could not be loaded. Install the driver, or set TIKI_DEVICE=vm to run on the virtual machine.";
     OldDriver = "TL002", "the NVIDIA driver is too old",
-        "The driver lacks a function this build calls. Update it, or build with the feature `cuda-12080`.";
+        "The driver lacks a function this build calls. Update it, or build for CUDA 12.8: `tiki = { default-features = false, features = [\"cuda-12080\"] }`.";
     NoDevice = "TL003", "no such GPU",
         "The driver answers but has no device of this number. CUDA_VISIBLE_DEVICES may hide it.";
-    DeviceName = "TL005", "TIKI_DEVICE is not a device",
+    DeviceName = "TL005", "no device has this name",
         "Write `vm`, `vm:TARGET` with a target's name, or `cuda:N` with a device's number.";
     WrongTarget = "TL006", "the kernel is built for another target",
         "Build the kernel for a target this device runs: its capability must be at least the target's, or exactly it where the target is architecture-specific.";
@@ -63,7 +63,7 @@ codes! {
     Overlap = "TL019", "an output overlaps another argument",
         "Two views of one buffer share elements and the kernel writes one of them, or the output reaches one element along several coordinates.";
     Fact = "TL020", "a fact the kernel requires does not hold",
-        "The kernel was compiled on the strength of it; the message shows both sides.";
+        "The kernel was compiled on the strength of it; the message shows the values of its operands.";
     Grid = "TL021", "the grid is too large",
         "A grid has at most 2147483647 blocks along x and 65535 along y and z, and is a whole number of clusters.";
     Arguments = "TL022", "wrong number of arguments",
@@ -79,11 +79,15 @@ codes! {
     InCapture = "TL027", "not possible while a graph is captured",
         "Allocation, transfer to and from the host, and synchronisation of the stream being captured must happen before or after.";
     Streams = "TL028", "too many streams",
-        "A device numbers its streams; the numbers are used up.";
+        "A device numbers its streams, and so many are open, or were dropped while their work goes on, that the numbers are used up.";
     Parameters = "TL029", "the entry takes other parameters",
         "The PTX declares other parameters than the kernel's description says; launching it would pass it the wrong bytes.";
     TensorMap = "TL030", "the accelerator cannot read the tensor",
         "The tensor memory accelerator takes tensors that begin at a multiple of 16 bytes and whose rows lie a multiple of 16 bytes apart.";
+    Arithmetic = "TL031", "a computation of the launcher has no result",
+        "The kernel's grid, one of its facts or the shape of its workspace divides by zero for these arguments, or leaves its type's range; the message shows the expression with its numbers.";
+    PartialWave = "TL032", "the last wave of blocks is partial",
+        "The kernel carries `deny(partial_waves)`, and its blocks are no multiple of those that the GPU holds at once. Choose another tile, or `grid = persistent`. The virtual machine has no waves and does not ask.";
     DataOpen = "TL101", "the file cannot be read",
         "The operating system's reason is in the message.";
     DataFormat = "TL102", "not a complete safetensors file",

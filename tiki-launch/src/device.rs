@@ -60,8 +60,7 @@ impl Device {
     /// the virtual machine. Asked again, it is the same device.
     pub fn open_default() -> Result<Device, LaunchError> {
         match std::env::var("TIKI_DEVICE") {
-            Ok(name) if name.starts_with("cuda") => Device::named(&name),
-            Ok(name) => Device::the_vm(&name),
+            Ok(name) => Device::of_the_variable(&name),
             Err(std::env::VarError::NotPresent) => match Device::cuda(0) {
                 Err(LaunchError::NoDriver { .. } | LaunchError::NoDevice { count: 0, .. }) => {
                     Device::the_vm("vm")
@@ -70,9 +69,27 @@ impl Device {
             },
             Err(std::env::VarError::NotUnicode(name)) => {
                 let given = name.to_string_lossy().into_owned();
-                Err(LaunchError::DeviceName { given })
+                Err(LaunchError::DeviceName {
+                    given,
+                    variable: true,
+                })
             }
         }
+    }
+
+    fn of_the_variable(name: &str) -> Result<Device, LaunchError> {
+        let device = if name.starts_with("cuda") {
+            Device::named(name)
+        } else {
+            Device::the_vm(name)
+        };
+        device.map_err(|error| match error {
+            LaunchError::DeviceName { given, .. } => LaunchError::DeviceName {
+                given,
+                variable: true,
+            },
+            other => other,
+        })
     }
 
     /// The process's own virtual machine of this name.
@@ -91,6 +108,7 @@ impl Device {
     pub fn named(name: &str) -> Result<Device, LaunchError> {
         let wrong = || LaunchError::DeviceName {
             given: name.to_string(),
+            variable: false,
         };
         match name.split_once(':') {
             None if name == "vm" => Device::vm(),

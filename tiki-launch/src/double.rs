@@ -228,10 +228,15 @@ impl Double {
 
 /// A device over a fresh double, with the default target's capability.
 pub(crate) fn device() -> (Device, Double) {
+    device_of(Kind::Vm)
+}
+
+/// The same as another kind of machine.
+pub(crate) fn device_of(kind: Kind) -> (Device, Double) {
     let row = Target::default_target().row();
     let traits = Traits {
         name: "a test double".into(),
-        kind: Kind::Vm,
+        kind,
         capability: row.capability,
         multiprocessors: 4,
         shared_per_block: row.shared_per_block,

@@ -10,6 +10,7 @@ use tiki_kernel::dtype::DType;
 
 use crate::checkpoint::DataError;
 use crate::codes::Code;
+use crate::fact::{ArithmeticError, FactError};
 
 /// An answer of the driver.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -49,36 +50,6 @@ impl fmt::Display for Place {
     }
 }
 
-/// A fact the kernel requires, with both sides as they are.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FactError {
-    /// The kernel's instance.
-    pub kernel: String,
-    /// The fact as its author wrote it.
-    pub fact: String,
-    /// Its left side.
-    pub left: i128,
-    /// Its right side.
-    pub right: i128,
-}
-
-impl fmt::Display for FactError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let FactError {
-            kernel,
-            fact,
-            left,
-            right,
-        } = self;
-        write!(
-            f,
-            "kernel `{kernel}` requires `{fact}`, but the left side is {left} and the right side is {right}"
-        )
-    }
-}
-
-impl std::error::Error for FactError {}
-
 /// Shape and strides of a tensor, for messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Form {
@@ -105,6 +76,8 @@ pub enum LaunchError {
     },
     DeviceName {
         given: String,
+        /// `TIKI_DEVICE` says so.
+        variable: bool,
     },
     WrongTarget {
         kernel: String,
@@ -218,6 +191,13 @@ pub enum LaunchError {
         place: Box<Place>,
         why: String,
     },
+    Arithmetic(Box<ArithmeticError>),
+    PartialWave {
+        kernel: String,
+        blocks: u64,
+        resident: u64,
+        multiprocessors: u32,
+    },
     Data(Box<DataError>),
 }
 
@@ -255,6 +235,8 @@ impl LaunchError {
             LaunchError::Streams { .. } => Code::Streams,
             LaunchError::Parameters { .. } => Code::Parameters,
             LaunchError::TensorMap { .. } => Code::TensorMap,
+            LaunchError::Arithmetic(_) => Code::Arithmetic,
+            LaunchError::PartialWave { .. } => Code::PartialWave,
             LaunchError::Data(error) => error.code(),
         }
     }
@@ -268,7 +250,7 @@ impl fmt::Display for LaunchError {
             LaunchError::OldDriver { missing } => {
                 write!(
                     f,
-                    "the NVIDIA driver is too old: it has no `{missing}`; update it, or build with the feature `cuda-12080`"
+                    "the NVIDIA driver is too old: it has no `{missing}`; update it, or build for CUDA 12.8: `tiki = {{ default-features = false, features = [\"cuda-12080\"] }}`"
                 )
             }
             LaunchError::NoDevice { ordinal, count: 0 } => {
@@ -283,10 +265,11 @@ impl fmt::Display for LaunchError {
                     "there is no GPU number {ordinal}: the driver reports {count}, counted from 0"
                 )
             }
-            LaunchError::DeviceName { given } => {
+            LaunchError::DeviceName { given, variable } => {
+                let says = if *variable { "TIKI_DEVICE says " } else { "" };
                 write!(
                     f,
-                    "TIKI_DEVICE is `{given}`; it must be `vm`, `vm:TARGET` with one of "
+                    "{says}`{given}`, which is no device: it must be `vm`, `vm:TARGET` with one of "
                 )?;
                 for (i, target) in tiki_kernel::target::Target::all().enumerate() {
                     write!(f, "{}`{target}`", if i == 0 { "" } else { ", " })?;
@@ -468,7 +451,10 @@ impl fmt::Display for LaunchError {
                 )
             }
             LaunchError::Streams { limit } => {
-                write!(f, "this device has given out all its {limit} streams")
+                write!(
+                    f,
+                    "all {limit} streams of this device are open or still at work"
+                )
             }
             LaunchError::Parameters {
                 kernel,
@@ -492,17 +478,30 @@ impl fmt::Display for LaunchError {
                     "{place} cannot be read by the tensor memory accelerator: {why}"
                 )
             }
+            LaunchError::Arithmetic(error) => error.fmt(f),
+            LaunchError::PartialWave {
+                kernel,
+                blocks,
+                resident,
+                multiprocessors,
+            } => {
+                let rest = blocks % resident;
+                write!(
+                    f,
+                    "kernel `{kernel}` carries deny(partial_waves), but of its {blocks} blocks {rest} are left for \
+                     the last wave: {multiprocessors} multiprocessors hold {resident} at once"
+                )
+            }
             LaunchError::Data(error) => error.fmt(f),
         }
     }
 }
 
 impl std::error::Error for LaunchError {
+    // A message contains the words of its cause, here and in all errors of the library: `source` is what comes
+    // after, so that a chain says nothing twice.
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            LaunchError::Refused { status, .. } | LaunchError::Driver { status, .. } => {
-                Some(&**status)
-            }
             LaunchError::Data(error) => error.source(),
             _ => None,
         }
@@ -512,6 +511,12 @@ impl std::error::Error for LaunchError {
 impl From<FactError> for LaunchError {
     fn from(error: FactError) -> Self {
         LaunchError::Fact(Box::new(error))
+    }
+}
+
+impl From<ArithmeticError> for LaunchError {
+    fn from(error: ArithmeticError) -> Self {
+        LaunchError::Arithmetic(Box::new(error))
     }
 }
 

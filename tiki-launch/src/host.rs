@@ -115,16 +115,22 @@ impl Host {
 
     fn execute(&self, work: &Work) -> Result<(), LaunchError> {
         match work {
-            Work::Zero { address, bytes } => self
-                .vm
-                .write(*address, &vec![0; *bytes as usize])
+            Work::Zero { address, bytes } => pieces(*bytes)
+                .try_for_each(|(at, bytes)| self.vm.write(address + at, &[0; PIECE][..bytes]))
                 .map_err(|e| failed("clearing memory", &e)),
             Work::Copy { from, to, bytes } => {
-                let mut between = vec![0; *bytes as usize];
-                let copied = self
-                    .vm
-                    .read(*from, &mut between)
-                    .and_then(|()| self.vm.write(*to, &between));
+                let mut between = [0; PIECE];
+                let mut one = |(at, bytes): (u64, usize)| {
+                    let between = &mut between[..bytes];
+                    self.vm.read(from + at, between)?;
+                    self.vm.write(to + at, between)
+                };
+                // What is still to be read must not be written yet.
+                let copied = if to > from {
+                    pieces(*bytes).rev().try_for_each(&mut one)
+                } else {
+                    pieces(*bytes).try_for_each(&mut one)
+                };
                 copied.map_err(|e| failed("copying on the machine", &e))
             }
             Work::Launch {
@@ -168,6 +174,15 @@ impl Host {
             }
         }
     }
+}
+
+/// Bytes that are cleared or copied at once.
+const PIECE: usize = 1 << 14;
+
+/// Offset and length of each piece of a range.
+fn pieces(bytes: u64) -> impl DoubleEndedIterator<Item = (u64, usize)> {
+    let piece = PIECE as u64;
+    (0..bytes.div_ceil(piece)).map(move |i| (i * piece, piece.min(bytes - i * piece) as usize))
 }
 
 fn failed(doing: &'static str, error: &MemoryError) -> LaunchError {
@@ -268,7 +283,7 @@ impl Machine for Host {
                 entry: unit.entry.into(),
             });
         };
-        let bytes = static_shared + unit.dynamic_shared;
+        let bytes = static_shared.saturating_add(unit.dynamic_shared);
         let limit = self.traits.shared_per_block;
         let wrong = (0..declared.len().max(unit.widths.len())).find_map(|index| {
             let declared = declared.get(index).map(|&(_, size)| size as usize);

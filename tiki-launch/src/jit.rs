@@ -4,21 +4,25 @@
 //! same compiler that ran while the crate was built, so an instance has the same checks and the same messages,
 //! as typed errors with file and line. A text of another version is refused.
 //!
-//! What was compiled stays for the life of the process, once for each kernel and instance: artefacts are
-//! known to devices by their address.
+//! What was compiled stays for the life of the process, once for each kernel and instance: devices know
+//! artefacts by their address, and a graph may hold one. A service that takes shapes as parameters grows by one
+//! instance a shape: let it round them to a few, or take them as arguments; [`kept`] says how many there are.
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use tiki_kernel::artifact::{Artifact, Param};
 use tiki_kernel::ast::text::TextError;
 use tiki_kernel::ast::{self, Program};
+use tiki_kernel::check::instances::title;
 use tiki_kernel::compile::{Arg, Instance, Output, compile_instance};
 use tiki_kernel::diag::{Diag, Severity, Sink};
 use tiki_kernel::instance::{self, InstanceError};
 
-use crate::error::{FactError, LaunchError};
+use crate::error::LaunchError;
+use crate::fact::FactError;
 
 /// An instance compiled at run time.
 #[derive(Debug, Clone, Copy)]
@@ -106,6 +110,13 @@ pub enum JitError {
         /// All of them.
         problems: Vec<Problem>,
     },
+    /// The compiler failed: a defect of Tiki, not of the kernel.
+    Defect {
+        /// `gemm<E = f16, BM = 256>`.
+        instance: String,
+        /// What it said.
+        text: String,
+    },
 }
 
 impl fmt::Display for JitError {
@@ -128,6 +139,11 @@ impl fmt::Display for JitError {
                 }
                 Ok(())
             }
+            JitError::Defect { instance, text } => write!(
+                f,
+                "the compiler of Tiki failed at `{instance}`: {text}; this is a defect of Tiki, not of the \
+                 kernel: please report it, with the kernel and this text"
+            ),
         }
     }
 }
@@ -135,8 +151,8 @@ impl fmt::Display for JitError {
 impl std::error::Error for JitError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            JitError::Text(error) => Some(error),
-            JitError::Instance { reason, .. } => Some(reason),
+            JitError::Text(error) => error.source(),
+            JitError::Instance { reason, .. } => reason.source(),
             _ => None,
         }
     }
@@ -169,25 +185,32 @@ pub fn compile(
 
 /// Compiles an instance of a program, unless it was compiled before.
 pub fn instance_of(program: &Arc<Program>, instance: &Instance) -> Result<Compiled, JitError> {
-    static DONE: Mutex<Vec<(Arc<Program>, Instance, Compiled)>> = Mutex::new(Vec::new());
-    let lock = || DONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let find = |done: &[(Arc<Program>, Instance, Compiled)]| {
-        let mut same = done.iter();
-        let same = same.find(|(p, i, _)| i == instance && Arc::ptr_eq(p, program));
-        same.map(|(.., compiled)| *compiled)
-    };
-    if let Some(compiled) = find(&lock()) {
-        return Ok(compiled);
+    let key = (Arc::as_ptr(program).addr(), instance.clone());
+    if let Some((_, compiled)) = done().get(&key) {
+        return Ok(*compiled);
     }
     let output = build(program, instance)?;
-    let mut done = lock();
     // Another thread may have compiled it meanwhile: the first one stays.
-    if let Some(compiled) = find(&done) {
-        return Ok(compiled);
-    }
-    let compiled = Compiled(Box::leak(Box::new(keep(program, output))));
-    done.push((Arc::clone(program), instance.clone(), compiled));
-    Ok(compiled)
+    let mut done = done();
+    let compiled = || Compiled(Box::leak(Box::new(keep(program, output))));
+    let entry = done.entry(key);
+    let (_, compiled) = entry.or_insert_with(|| (Arc::clone(program), compiled()));
+    Ok(*compiled)
+}
+
+/// What was compiled, by the program's address and the instance; the program is held, so that its address
+/// stays its own.
+type Done = HashMap<(usize, Instance), (Arc<Program>, Compiled)>;
+
+fn done() -> MutexGuard<'static, Done> {
+    static DONE: LazyLock<Mutex<Done>> = LazyLock::new(Mutex::default);
+    DONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Instances that this process has compiled and keeps.
+#[must_use]
+pub fn kept() -> usize {
+    done().len()
 }
 
 /// Reads a kernel's text, once.
@@ -207,20 +230,37 @@ pub fn program(text: &'static str) -> Result<Arc<Program>, JitError> {
 
 /// The compiler's answer for one instance: its output, or its messages.
 pub fn build(program: &Program, instance: &Instance) -> Result<Output, JitError> {
-    let mut sink = Sink::new();
-    let output = compile_instance(program, instance, &mut sink, &mut |_, _, _| {});
-    let (failed, diags) = (sink.has_errors(), sink.take());
+    let run = || {
+        let mut sink = Sink::new();
+        let output = compile_instance(program, instance, &mut sink, &mut |_, _, _| {});
+        (output, sink.has_errors(), sink.take())
+    };
+    // It has no state but what it is given: what a defect leaves half done goes with it.
+    let whole = || title(&program.kernel.name.text, instance);
+    let (output, failed, diags) = guarded(whole, run)?;
     match output {
         Some(output) if !failed => Ok(output),
         _ => Err(refused(program, instance, &diags)),
     }
 }
 
+/// A panic of the compiler as an error.
+fn guarded<T>(instance: impl FnOnce() -> String, run: impl FnOnce() -> T) -> Result<T, JitError> {
+    catch_unwind(AssertUnwindSafe(run)).map_err(|panic| {
+        let owned = panic.downcast_ref::<String>().cloned();
+        let text = owned.or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned()));
+        JitError::Defect {
+            instance: instance(),
+            text: text.unwrap_or_default(),
+        }
+    })
+}
+
 /// The compiler's errors as one of ours.
 pub(crate) fn refused(program: &Program, instance: &Instance, diags: &[Diag]) -> JitError {
     let errors = diags.iter().filter(|d| d.severity == Severity::Error);
     JitError::Refused {
-        instance: tiki_kernel::check::instances::title(&program.kernel.name.text, instance),
+        instance: title(&program.kernel.name.text, instance),
         problems: errors.map(|d| problem(program, d)).collect(),
     }
 }
@@ -317,16 +357,28 @@ pub fn value<T: Value>(compiled: &Compiled, name: &'static str) -> Result<T, Lau
     let args = &compiled.0.instance.args;
     let arg = args.iter().find(|(n, _)| n == name).map(|(_, arg)| *arg);
     arg.and_then(T::of).ok_or_else(|| {
-        let left = match arg {
-            Some(Arg::Int(value)) => value,
-            _ => 0,
-        };
+        let value = arg.map(|arg| arg.to_string());
         FactError {
             kernel: compiled.0.artifact.instance.into(),
             fact: format!("`{name}` is a value of its type"),
-            left,
-            right: 0,
+            values: value.map(|v| (name.into(), v)).into_iter().collect(),
         }
         .into()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_defect_of_the_compiler_is_an_error() {
+        let fails = || -> u32 { panic!("no row {}", 7) };
+        let error = guarded(|| "copy".into(), fails).unwrap_err();
+        let JitError::Defect { instance, text } = &error else {
+            panic!("{error}");
+        };
+        assert_eq!((instance.as_str(), text.as_str()), ("copy", "no row 7"));
+        assert!(error.to_string().contains("defect of Tiki"));
+    }
 }

@@ -26,7 +26,7 @@ use crate::error::LaunchError;
 use crate::kernel::Module;
 use crate::machine::{Machine, RawEvent, RawStream};
 
-/// Streams of a device, dropped ones included.
+/// Streams of a device, those included that were dropped and still have work to do.
 const STREAMS: usize = 1 << 20;
 const TICKET_BITS: u32 = 44;
 
@@ -83,6 +83,8 @@ struct Slot {
     ticket: u64,
     /// Tickets known to be finished.
     done: u64,
+    /// Tickets of the streams that had this number before, all of them finished.
+    before: u64,
     /// Last event and the ticket it covers.
     event: Option<(RawEvent, u64)>,
     /// For each other stream, the ticket this one has waited for.
@@ -99,6 +101,10 @@ struct Slot {
 #[derive(Debug, Default)]
 pub(crate) struct Order {
     slots: Vec<Slot>,
+    /// Dropped streams whose work may go on.
+    closing: Vec<usize>,
+    /// Numbers of dropped streams with nothing left to do: the next stream takes one.
+    idle: Vec<usize>,
     uses: Vec<Use>,
     vacant: Vec<u32>,
 }
@@ -111,23 +117,34 @@ impl Order {
         raw: RawStream,
         owned: bool,
     ) -> Result<usize, LaunchError> {
-        if self.slots.len() == STREAMS {
-            return Err(LaunchError::Streams { limit: STREAMS });
-        }
         self.sweep(machine);
-        self.slots.push(Slot {
+        let number = self.idle.pop();
+        // Tickets go on where the number's last stream ended: what is remembered of it stays finished.
+        let before = number.map_or(0, |i| self.slots[i].ticket);
+        let slot = Slot {
             raw,
             owned,
-            ticket: 0,
-            done: 0,
+            ticket: before,
+            done: before,
+            before,
             event: None,
             seen: Vec::new(),
             pins: 0,
             closed: false,
             capture: None,
             deferred: Vec::new(),
-        });
-        Ok(self.slots.len() - 1)
+        };
+        match number {
+            Some(i) => {
+                self.slots[i] = slot;
+                Ok(i)
+            }
+            None if self.slots.len() == STREAMS => Err(LaunchError::Streams { limit: STREAMS }),
+            None => {
+                self.slots.push(slot);
+                Ok(self.slots.len() - 1)
+            }
+        }
     }
 
     /// A dropped stream's work goes on; its last event stands for all of it.
@@ -141,6 +158,7 @@ impl Order {
             slot.done = slot.ticket;
         }
         self.destroy_if_idle(machine, stream);
+        self.closing.push(stream);
     }
 
     fn destroy_if_idle(&mut self, machine: &dyn Machine, stream: usize) {
@@ -151,9 +169,16 @@ impl Order {
         }
     }
 
-    /// Gives back the events of dropped streams that have finished.
+    /// Gives back the events and the numbers of dropped streams that have finished.
     fn sweep(&mut self, machine: &dyn Machine) {
-        for slot in self.slots.iter_mut().filter(|s| s.closed) {
+        let Order {
+            slots,
+            closing,
+            idle,
+            ..
+        } = self;
+        closing.retain(|&stream| {
+            let slot = &mut slots[stream];
             if let Some((event, _)) = slot.event
                 && machine.reached(event)
             {
@@ -162,6 +187,21 @@ impl Order {
                 slot.seen = Vec::new();
                 machine.drop_event(event);
             }
+            let over = slot.event.is_none() && slot.done == slot.ticket && slot.pins == 0;
+            if over {
+                idle.push(stream);
+            }
+            !over
+        });
+    }
+
+    /// The stream that did a piece of work, or the default one if it is gone.
+    fn living(&self, mark: Mark) -> usize {
+        let slot = &self.slots[mark.stream()];
+        if slot.closed || mark.ticket() <= slot.before {
+            0
+        } else {
+            mark.stream()
         }
     }
 
@@ -208,11 +248,7 @@ impl Order {
         } else {
             used.reader
         };
-        let home = if self.slots[last.stream()].closed {
-            0
-        } else {
-            last.stream()
-        };
+        let home = self.living(last);
         if self.slots[home].capture.is_some() {
             self.slots[home].deferred.push(address);
             return;
@@ -299,8 +335,7 @@ impl Order {
         machine: &dyn Machine,
         buffer: BufferId,
     ) -> Result<(usize, u64), LaunchError> {
-        let last = self.uses[buffer.0 as usize].writer.stream();
-        let stream = if self.slots[last].closed { 0 } else { last };
+        let stream = self.living(self.uses[buffer.0 as usize].writer);
         self.before(machine, stream, buffer, false)?;
         Ok((stream, self.pin(stream)))
     }

@@ -142,7 +142,7 @@ impl<'a> Check<'a> {
             _ if matches!(name.text.as_str(), "clone" | "into" | "as_ref") && args.is_empty() => {
                 return val;
             }
-            Val::Optional(inner) => return self.optional_method(inner.clone(), name, args),
+            Val::Optional(inner) => return self.optional_method(inner.clone(), recv, name, args),
             Val::RefMut(place) => {
                 let place = place.clone();
                 let inner = self.read_place(&place, name.span);

@@ -2,6 +2,7 @@
 
 use super::value::{Num, Scalar, Val};
 use super::{Check, Infer, Push};
+use crate::artifact::ParamKind;
 use crate::ast::Span;
 use crate::diag::codes;
 use crate::dtype::{Class, DType};
@@ -305,11 +306,11 @@ impl<'a> Check<'a> {
             Val::Int(i, _) => Some(*i),
             Val::Poison | Val::Never => None,
             Val::Scalar(s) => {
-                let name = self.kernel.values[s.value.0 as usize].name.clone();
-                let name = if name.is_empty() {
+                let own = self.kernel.values[s.value.0 as usize].name.clone();
+                let name = if own.is_empty() {
                     "this".to_string()
                 } else {
-                    format!("`{name}`")
+                    format!("`{own}`")
                 };
                 let loop_index = self
                     .loops
@@ -325,9 +326,7 @@ impl<'a> Check<'a> {
                 if loop_index {
                     diag = diag.help("if it counts a loop with build-time bounds, put `#[unroll]` before that `for`");
                 } else {
-                    diag = diag.help(
-                        "use a const generic, or fix the extent with `require!(x.dim(1) == N)`",
-                    );
+                    diag = diag.help(self.instead_of(&own));
                 }
                 diag.push(self);
                 None
@@ -344,6 +343,24 @@ impl<'a> Check<'a> {
         }
     }
 
+    /// What to do about a run-time value of this name.
+    fn instead_of(&self, name: &str) -> String {
+        let mut params = self.kernel.params.iter();
+        let scalar = params.any(|p| p.name == name && matches!(p.kind, ParamKind::Scalar(_)));
+        if scalar {
+            let upper = name.to_uppercase();
+            return format!(
+                "make it a parameter of the kernel: `const {upper}: usize` in place of the argument `{name}`"
+            );
+        }
+        let mut params = self.kernel.params.iter();
+        let tensor = params.find(|p| matches!(p.kind, ParamKind::Tensor { .. }));
+        let fact = tensor.map_or(String::new(), |x| {
+            format!(", or fix an extent: `require!({}.dim(0) == N)`", x.name)
+        });
+        format!("use a const generic{fact}")
+    }
+
     /// A build-time integer within a range.
     pub(crate) fn const_in(
         &mut self,
@@ -355,12 +372,13 @@ impl<'a> Check<'a> {
     ) -> Option<i128> {
         let i = self.const_int(val, what, span)?;
         if i < lo || i > hi {
-            self.error(
-                codes::CONST_EVAL,
-                span,
-                format!("{what} is {i}; it lies between {lo} and {hi}"),
-            )
-            .push(self);
+            let limit = if i < lo {
+                format!("at least {lo}")
+            } else {
+                format!("at most {hi}")
+            };
+            let text = format!("{what} is {i}; it is {limit}");
+            self.error(codes::CONST_EVAL, span, text).push(self);
             return None;
         }
         Some(i)

@@ -181,6 +181,7 @@ impl<'a> Check<'a> {
         }
         let param = &self.kernel.params[g.param];
         let (name, at) = (param.name.clone(), param.span);
+        let (dtype, rank, _) = self.tensor_kind(g.param);
         self.error(
             codes::WRITE_SHARED_REF,
             span,
@@ -188,7 +189,7 @@ impl<'a> Check<'a> {
         )
         .also(at, format!("`{name}` is declared here"))
         .help(format!(
-            "take it by `&mut Global<..>`: `{name}: &mut Global<..>`"
+            "take it by `&mut`: `{name}: &mut Global<{dtype}, {rank}>`"
         ))
         .push(self);
         None
@@ -294,19 +295,24 @@ impl<'a> Check<'a> {
         }
         for ((axis, extent), at) in view.axes.iter_mut().zip(&shape).zip(&at) {
             if (at.hi + 1) * i128::from(*extent) > i128::from(axis.1) {
-                let diag = self.error(
-                    codes::BOUNDS,
-                    call.at(1),
+                let (n, e) = (i128::from(axis.1), i128::from(*extent));
+                let text = if at.lo == at.hi {
+                    let (first, last) = (at.lo * e, (at.lo + 1) * e - 1);
                     format!(
-                        "tile {} of extent {extent} may reach past the view's extent {}",
-                        if at.lo == at.hi {
-                            at.lo.to_string()
-                        } else {
-                            format!("up to {}", at.hi)
-                        },
-                        axis.1
-                    ),
-                );
+                        "tile {} of {e} covers {first} to {last}; the view has {n}",
+                        at.lo
+                    )
+                } else {
+                    format!(
+                        "a tile of {e} up to number {} is not proven to lie in the view, which has {n}",
+                        at.hi
+                    )
+                };
+                let mut diag = self.error(codes::BOUNDS, call.at(1), text);
+                if n >= e {
+                    let last = n / e - 1;
+                    diag = diag.note(format!("whole tiles are those from 0 to {last}"));
+                }
                 return self.refuse(diag);
             }
             let step = self.index_const(*extent, call.span);

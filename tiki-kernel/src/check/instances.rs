@@ -9,10 +9,11 @@
 //! An expression without `=` is a fact: combinations for which it does not hold are left out. `tune` is
 //! one such tuple; parameters it does not name stay as they are.
 
+use super::instance_facts::Failed;
 use super::names::nearest;
 use super::value::{Num, Val};
 use super::{Check, Push};
-use crate::ast::{Expr, ExprKind, Generic, Program, Span};
+use crate::ast::{Expr, ExprKind, Generic, Program, Span, TypeKind};
 use crate::compile::{Arg, Instance};
 use crate::diag::{Diag, Sink, codes};
 
@@ -100,6 +101,25 @@ pub fn candidates(program: &Program, base: &Instance, sink: &mut Sink) -> Vec<In
     instances
 }
 
+/// Parameters, for people: `` `E` (an element type), `N` (a number) ``.
+fn said<'g>(generics: impl Iterator<Item = &'g Generic>) -> String {
+    let each = generics.map(|g| format!("`{}` ({})", g.name().text, takes(g)));
+    each.collect::<Vec<_>>().join(", ")
+}
+
+/// What a parameter is given.
+fn takes(generic: &Generic) -> &'static str {
+    match generic {
+        Generic::Type { .. } => "an element type",
+        Generic::Const { ty, .. } => match &ty.kind {
+            TypeKind::Path(path) if path.segments.iter().any(|s| s.name.text == "bool") => {
+                "`true` or `false`"
+            }
+            _ => "a number",
+        },
+    }
+}
+
 /// Instances one tuple may stand for.
 const COMBINATIONS: usize = 4096;
 
@@ -143,7 +163,8 @@ impl<'a> Check<'a> {
                 {
                     diag = diag.help(format!("did you mean `{near}`?"));
                 }
-                diag.push(self);
+                diag.note(format!("it has {}", said(generics.iter())))
+                    .push(self);
                 ok = false;
                 continue;
             };
@@ -169,12 +190,8 @@ impl<'a> Check<'a> {
             .zip(found)
             .map(|(g, f)| f.or_else(|| of_base(&g.name().text)))
             .collect();
-        let missing: Vec<String> = generics
-            .iter()
-            .zip(&all)
-            .filter(|(_, f)| f.is_none())
-            .map(|(g, _)| format!("`{}`", g.name().text))
-            .collect();
+        let without = generics.iter().zip(&all).filter(|(_, f)| f.is_none());
+        let missing: Vec<&Generic> = without.map(|(g, _)| g).collect();
         if !ok {
             return Vec::new();
         }
@@ -184,12 +201,24 @@ impl<'a> Check<'a> {
             return Vec::new();
         }
         if !missing.is_empty() {
-            self.error(
-                codes::INSTANCE,
-                whole,
-                format!("the instance gives no value to {}", missing.join(", ")),
-            )
-            .push(self);
+            let text = format!(
+                "the instance gives no value to {}",
+                said(missing.iter().copied())
+            );
+            let given = generics.iter().zip(&all).map(|(g, f)| {
+                let value = f.as_ref().map_or("..".into(), |all| match &all[..] {
+                    [one] => one.to_string(),
+                    several => {
+                        let several: Vec<String> = several.iter().map(Arg::to_string).collect();
+                        format!("[{}]", several.join(", "))
+                    }
+                });
+                format!("{} = {value}", g.name().text)
+            });
+            let given: Vec<String> = given.collect();
+            self.error(codes::INSTANCE, whole, text)
+                .help(format!("write `({})`", given.join(", ")))
+                .push(self);
             return Vec::new();
         }
         let lists: Vec<Vec<Arg>> = all.into_iter().flatten().collect();
@@ -200,6 +229,7 @@ impl<'a> Check<'a> {
             return Vec::new();
         };
         let mut out = Vec::new();
+        let mut failed = vec![Failed::default(); facts.len()];
         for mut index in 0..count {
             let mut args = Vec::new();
             for (generic, list) in generics.iter().zip(&lists).rev() {
@@ -209,50 +239,18 @@ impl<'a> Check<'a> {
             args.reverse();
             let instance = Instance { args };
             match self.holds(&instance, &facts) {
-                Some(true) => out.push(instance),
-                Some(false) => {}
+                Some(Ok(())) => out.push(instance),
+                Some(Err(fact)) => {
+                    let sides = self.sides(&instance, facts[fact]);
+                    failed[fact].add(sides);
+                }
                 None => return Vec::new(),
             }
         }
-        if out.is_empty() && !facts.is_empty() {
-            self.error(
-                codes::INSTANCE,
-                whole,
-                "no combination of these values satisfies the facts",
-            )
-            .push(self);
+        if out.is_empty() {
+            self.holds_for_none(&facts, &failed, count);
         }
         out
-    }
-
-    /// Whether the facts hold for an instance; `None` if one is no fact.
-    fn holds(&mut self, instance: &Instance, facts: &[&'a Expr]) -> Option<bool> {
-        for fact in facts {
-            let mut check = Check::new(self.program, self.sink, "");
-            for (name, arg) in &instance.args {
-                check.declare(name, arg.value(), false, fact.span);
-            }
-            let (_, val) = check.collect(|c| c.eval(fact));
-            match val {
-                Val::Bool(true) => {}
-                Val::Bool(false) => return Some(false),
-                Val::Poison => return None,
-                _ => {
-                    self.not_a_fact(fact.span);
-                    return None;
-                }
-            }
-        }
-        Some(true)
-    }
-
-    fn not_a_fact(&mut self, span: Span) {
-        self.error(
-            codes::INSTANCE,
-            span,
-            "an instance gives parameters by name: `(E = f16, N = 4096)`",
-        )
-        .push(self);
     }
 
     /// The values a parameter is given: one, a list of them, or a range.
@@ -295,11 +293,7 @@ impl<'a> Check<'a> {
             (Generic::Const { .. }, Val::Bool(b)) => Some(Arg::Bool(b)),
             (_, Val::Poison) => None,
             (generic, val) => {
-                let wants = if matches!(generic, Generic::Type { .. }) {
-                    "an element type"
-                } else {
-                    "a number"
-                };
+                let wants = takes(generic);
                 self.error(
                     codes::INSTANCE,
                     value.span,

@@ -6,6 +6,7 @@
 
 use super::arith::number_type;
 use super::select::same_build_time;
+use super::told::told;
 use super::value::{Cell, Home, Num, PlaceRef, Reg, Val};
 use super::{Check, Push};
 use crate::ast::{Block, Expr, ExprKind, Span, Stmt as AstStmt};
@@ -268,8 +269,18 @@ impl<'a> Check<'a> {
                 span,
                 format!("`{name}` keeps its type and layout"),
             )
-            .note(format!("it is {} {:?} {}", a.dtype, a.shape, a.dist))
-            .note(format!("assigned is {} {:?} {}", b.dtype, b.shape, b.dist))
+            .note(format!(
+                "it is {} {:?}, {}",
+                a.dtype,
+                a.shape,
+                told(&a.dist, a.shape.len())
+            ))
+            .note(format!(
+                "assigned is {} {:?}, {}",
+                b.dtype,
+                b.shape,
+                told(&b.dist, b.shape.len())
+            ))
             .push(self);
         }
     }
@@ -312,8 +323,16 @@ impl<'a> Check<'a> {
                         span,
                         format!("`{name}` keeps its type and layout"),
                     )
-                    .note(format!("it is {dtype} {shape:?} {dist}"))
-                    .note(format!("assigned is {} {:?} {}", r.dtype, r.shape, r.dist))
+                    .note(format!(
+                        "it is {dtype} {shape:?}, {}",
+                        told(dist, shape.len())
+                    ))
+                    .note(format!(
+                        "assigned is {} {:?}, {}",
+                        r.dtype,
+                        r.shape,
+                        told(&r.dist, r.shape.len())
+                    ))
                     .push(self);
                     return;
                 }

@@ -46,7 +46,7 @@ impl<'a> Check<'a> {
             Err(error) => {
                 let diag = self
                     .error(codes::LAYOUT_TEXT, span, format!("`{out}` is not a layout"))
-                    .note(error.to_string())
+                    .note(error.to_string().trim_start_matches("layout: ").to_owned())
                     .help("write shape and stride: `layout!((8, 32):(32, 1))`");
                 self.refuse(diag)
             }
@@ -237,7 +237,7 @@ impl<'a> Check<'a> {
     pub(crate) fn swizzle_new(&mut self, call: &Call<'a>) -> Val<'a> {
         let mut n = [0_u32; 3];
         for (i, what) in [
-            "the bits of a swizzle",
+            "the number of bits of a swizzle",
             "the base of a swizzle",
             "the shift of a swizzle",
         ]
@@ -300,5 +300,40 @@ fn strided(shape: &[u32], strides: &[i64]) -> LayoutVal {
         axes,
         swizzle: None,
         text,
+    }
+}
+
+impl LayoutVal {
+    /// Why it does not number its places from 0 without gaps, unless it does.
+    pub(crate) fn uneven(&self) -> Option<String> {
+        let digits = self.axes.iter().flatten().filter(|d| d.extent > 1);
+        let mut digits: Vec<_> = digits.collect();
+        digits.sort_by_key(|d| d.stride);
+        let mut next = 1;
+        for d in digits {
+            if d.stride < next {
+                return Some(format!("several places have number {}", d.stride));
+            }
+            if d.stride > next {
+                return Some(format!("no place has number {next}"));
+            }
+            next *= i64::from(d.extent);
+        }
+        None
+    }
+
+    /// Its extents with the strides of rows without gaps: `(8, 32):(32, 1)`.
+    pub(crate) fn compact_text(&self) -> String {
+        let shape = self.shape();
+        let mut strides = vec![1u64; shape.len()];
+        for i in (1..shape.len()).rev() {
+            strides[i - 1] = strides[i] * u64::from(shape[i]);
+        }
+        let list = |parts: &[u64]| {
+            let parts: Vec<String> = parts.iter().map(u64::to_string).collect();
+            parts.join(", ")
+        };
+        let shape: Vec<u64> = shape.into_iter().map(u64::from).collect();
+        format!("({}):({})", list(&shape), list(&strides))
     }
 }

@@ -92,10 +92,21 @@ impl<'a> Check<'a> {
             (&threads, "thread", call.at(0)),
             (&values, "value", call.at(1)),
         ] {
-            if layout.swizzle.is_some() || !compact(layout) {
+            if layout.swizzle.is_some() || layout.uneven().is_some() {
                 let diag = self
-                    .error(codes::MAP, at, format!("the {what} layout {} does not number its {what}s from 0 without gaps", layout.text))
-                    .help("its strides, in ascending order, are the products of the extents before: `(8, 32):(32, 1)`");
+                    .error(
+                        codes::MAP,
+                        at,
+                        format!(
+                            "the {what} layout {} does not number its {what}s from 0 without gaps",
+                            layout.text
+                        ),
+                    )
+                    .label(layout.uneven().unwrap_or_default())
+                    .help(format!(
+                        "by rows it would be `layout!({})`",
+                        layout.compact_text()
+                    ));
                 return self.refuse(diag);
             }
         }
@@ -216,25 +227,6 @@ impl<'a> Check<'a> {
             .merged(),
         )
     }
-}
-
-/// Whether a layout numbers its elements 0, 1, 2.. in some order.
-fn compact(layout: &LayoutVal) -> bool {
-    let mut digits: Vec<_> = layout
-        .axes
-        .iter()
-        .flatten()
-        .filter(|d| d.extent > 1)
-        .collect();
-    digits.sort_by_key(|d| d.stride);
-    let mut next = 1;
-    for d in digits {
-        if d.stride != next {
-            return false;
-        }
-        next *= i64::from(d.extent);
-    }
-    true
 }
 
 /// Vectors in row-major order, dealt one after another. Where a row has fewer vectors than the block

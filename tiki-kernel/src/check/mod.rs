@@ -24,6 +24,7 @@ mod facts;
 mod gemm;
 mod global;
 mod hold_written;
+mod instance_facts;
 pub mod instances;
 mod join;
 mod layout;
@@ -50,6 +51,7 @@ mod shared;
 mod shared_access;
 mod thread;
 mod unroll;
+mod told;
 pub(crate) mod value;
 mod written;
 
@@ -151,7 +153,7 @@ pub(crate) struct Check<'a> {
     issued: u64,
     /// Accumulators that no variable of the author holds yet: one that comes to hold it takes its registers.
     unheld: Vec<Var>,
-    retired: u64,
+    waited: pending::Waited,
     pipes: Vec<pipeline::Pipe>,
     /// Tells blocks being collected apart.
     block_serial: u64,
@@ -233,7 +235,7 @@ impl<'a> Check<'a> {
             barriers: 0,
             issued: 0,
             unheld: Vec::new(),
-            retired: 0,
+            waited: pending::Waited::default(),
             pipes: Vec::new(),
             block_serial: 0,
             serials: 0,

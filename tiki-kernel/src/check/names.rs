@@ -198,7 +198,7 @@ fn memory_scope(name: &str) -> Option<ir::Scope> {
     })
 }
 
-/// The nearest of several names, if it is near.
+/// The nearest of several names, if less than half of it differs.
 pub(crate) fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let distance = |a: &str, b: &str| {
         let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
@@ -217,7 +217,20 @@ pub(crate) fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> O
     let limit = (name.len() / 3).clamp(1, 3);
     names
         .map(|n| (distance(name, n), n))
-        .filter(|(d, _)| *d <= limit)
+        .filter(|(d, _)| *d <= limit && 2 * d < name.len())
         .min()
         .map(|(_, n)| n)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn a_letter_is_near_to_none() {
+        let near = |name| nearest(name, ["E", "BM", "STAGES", "load"].into_iter());
+        assert_eq!((near("M"), near("BN"), near("e")), (None, None, None));
+        assert_eq!((near("STAGE"), near("laod")), (Some("STAGES"), None));
+        assert_eq!((near("loads"), near("BMM")), (Some("load"), Some("BM")));
+    }
 }

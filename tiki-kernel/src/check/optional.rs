@@ -125,6 +125,7 @@ impl<'a> Check<'a> {
     pub(crate) fn optional_method(
         &mut self,
         val: Option<GlobalVal>,
+        recv: &Expr,
         name: &Name,
         args: &'a [Expr],
     ) -> Val<'a> {
@@ -134,13 +135,14 @@ impl<'a> Check<'a> {
             ("unwrap", []) | ("expect", [_]) => match val {
                 Some(global) => Val::Global(global),
                 None => {
+                    let own = match &recv.kind {
+                        ExprKind::Path(p) if p.segments.len() == 1 => &p.segments[0].name.text,
+                        _ => "argument",
+                    };
+                    let text = format!("this instance is built without `{own}`");
                     let diag = self
-                        .error(
-                            codes::CONST_EVAL,
-                            name.span,
-                            "this instance is built without the argument",
-                        )
-                        .help("ask first: `if let Some(tensor) = argument { .. }`");
+                        .error(codes::CONST_EVAL, name.span, text)
+                        .help(format!("ask first: `if let Some({own}) = {own} {{ .. }}`"));
                     self.refuse(diag)
                 }
             },

@@ -6,6 +6,7 @@ use super::{Check, Push};
 use crate::artifact::ParamKind;
 use crate::ast::{Expr, ExprKind, KernelOption, Lit};
 use crate::diag::codes;
+use crate::dtype::DType;
 use crate::ir::Deny;
 use crate::target::Target;
 
@@ -81,6 +82,15 @@ static ROWS: &[Row] = &[
         name: "crate",
         takes: "the path of the crate `tiki`: `crate = my::tiki`",
     },
+];
+
+/// What `deny` can name. Of partial waves the launcher judges: it knows the grid and the device.
+const DENY: &[(&str, Deny)] = &[
+    ("bank_conflicts", Deny::BankConflicts),
+    ("uncoalesced", Deny::Uncoalesced),
+    ("spills", Deny::Spills),
+    ("unproven", Deny::Unproven),
+    ("partial_waves", Deny::PartialWaves),
 ];
 
 impl<'a> Check<'a> {
@@ -373,7 +383,9 @@ impl<'a> Check<'a> {
             let param = self.kernel.params.iter().find(|p| p.name == name);
             let text = match param.map(|p| p.kind) {
                 Some(ParamKind::Tensor { writes: false, .. }) => {
-                    format!("`{name}` is taken by `&`; what the launcher lends is written")
+                    format!(
+                        "`{name}` is an input: it is taken by `&`, and the launcher lends outputs"
+                    )
                 }
                 Some(ParamKind::Tensor { rank, .. }) if rank as usize != axes => {
                     format!("`{name}` has {rank} axes; its shape here has {axes}")
@@ -384,35 +396,50 @@ impl<'a> Check<'a> {
                 Some(ParamKind::Tensor { .. }) => continue,
                 _ => format!("`{name}` is no tensor that the kernel takes"),
             };
+            let dtype = match param.map(|p| p.kind) {
+                Some(ParamKind::Tensor { dtype, .. }) => dtype,
+                _ => DType::F32,
+            };
             self.error(codes::BAD_OPTION, arg.span, text)
-                .help(format!("declare it: `{name}: &mut Global<u64, {axes}>`"))
+                .help(format!(
+                    "take it so: `{name}: &mut Global<{dtype}, {axes}>`"
+                ))
                 .push(self);
         }
     }
 
     fn deny(&mut self, option: &'a KernelOption, row: &Row) {
+        if option.value.is_some() || option.args.is_empty() {
+            let text = format!("`deny` takes {}", row.takes);
+            let named = option.value.as_ref().and_then(|v| match &v.kind {
+                ExprKind::Lit(Lit::Str(name)) => Some(name.to_string()),
+                ExprKind::Path(p) if p.segments.len() == 1 => {
+                    Some(p.segments[0].name.text.to_string())
+                }
+                _ => None,
+            });
+            let known = named.filter(|n| DENY.iter().any(|(name, _)| name == n));
+            let mut diag = self.error(codes::BAD_OPTION, option.name.span, text);
+            if let Some(name) = known {
+                diag = diag.help(format!("write `deny({name})`"));
+            }
+            diag.push(self);
+        }
         for arg in &option.args {
             let name = match &arg.kind {
                 ExprKind::Path(p) if p.segments.len() == 1 => p.segments[0].name.text.as_str(),
                 _ => "",
             };
-            let deny = match name {
-                "bank_conflicts" => Deny::BankConflicts,
-                "uncoalesced" => Deny::Uncoalesced,
-                "spills" => Deny::Spills,
-                "unproven" => Deny::Unproven,
-                "partial_waves" => Deny::PartialWaves,
-                _ => {
-                    self.error(
-                        codes::BAD_OPTION,
-                        arg.span,
-                        format!("`deny` takes {}", row.takes),
-                    )
-                    .push(self);
-                    continue;
+            let Some((_, deny)) = DENY.iter().find(|(n, _)| *n == name) else {
+                let text = format!("`deny` takes {}", row.takes);
+                let mut diag = self.error(codes::BAD_OPTION, arg.span, text);
+                if let Some(near) = nearest(name, DENY.iter().map(|(n, _)| *n)) {
+                    diag = diag.help(format!("did you mean `{near}`?"));
                 }
+                diag.push(self);
+                continue;
             };
-            self.kernel.deny.push(deny);
+            self.kernel.deny.push(*deny);
         }
     }
 }

@@ -5,9 +5,24 @@
 use super::Check;
 use super::call::Call;
 use super::value::{Home, Num, PendingVal, Reg, Val};
+use crate::ast::Span;
 use crate::diag::codes;
 use crate::ir::{Async, Const, MmaKind, Op, StmtKind, TensorType, Type, Uniform};
 use crate::target::Feature;
+
+/// What was waited for: groups proven done, and the last wait, for all issued before it but the newest.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Waited {
+    done: u64,
+    last: Option<Wait>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Wait {
+    issued: u64,
+    newest: u64,
+    span: Span,
+}
 
 impl<'a> Check<'a> {
     pub(crate) fn gemm_issue(&mut self, call: &Call<'a>) -> Val<'a> {
@@ -117,23 +132,31 @@ impl<'a> Check<'a> {
         let Val::Pending(p) = call.recv.clone() else {
             return Val::Poison;
         };
-        if p.ticket > self.retired {
+        if p.ticket > self.waited.done {
             let newer = self.issued - p.ticket;
-            let diag = self
-                .error(
-                    codes::IN_FLIGHT,
-                    call.span,
-                    "the accumulator is still in flight",
-                )
-                .note(format!(
-                    "{newer} {} issued after its last product, and no wait covers it",
-                    if newer == 1 {
-                        "group was"
-                    } else {
-                        "groups were"
-                    }
-                ))
-                .help(format!("call `warpgroup_wait({newer})` before"));
+            let place = match newer {
+                0 => "its product is the newest group".to_string(),
+                1 => "one group is newer than its product".to_string(),
+                n => format!("{n} groups are newer than its product"),
+            };
+            let mut diag = self.error(
+                codes::IN_FLIGHT,
+                call.span,
+                "the accumulator is still in flight",
+            );
+            // A wait that came before the product is no wait for it.
+            diag = match self.waited.last.filter(|w| w.issued >= p.ticket) {
+                Some(w) => diag
+                    .note(place)
+                    .also(w.span, format!("this lets the newest {} run", w.newest))
+                    .help(format!(
+                        "`warpgroup_wait({})` there waits for it",
+                        w.issued - p.ticket
+                    )),
+                None => diag
+                    .note(format!("{place}, and nothing waits for it"))
+                    .help(format!("call `warpgroup_wait({newer})` before")),
+            };
             return self.refuse(diag);
         }
         let Some(ty) = self.acc_type(&p.gemm, &p.shape, call.span) else {
@@ -179,7 +202,15 @@ impl<'a> Check<'a> {
         ) else {
             return Val::Poison;
         };
-        self.retired = self.retired.max(self.issued.saturating_sub(n as u64));
+        let (issued, newest, span) = (self.issued, n as u64, call.span);
+        self.waited = Waited {
+            done: self.waited.done.max(issued.saturating_sub(newest)),
+            last: Some(Wait {
+                issued,
+                newest,
+                span,
+            }),
+        };
         self.push(StmtKind::Async(Async::WaitProducts(n as u32)), call.span);
         Val::Unit
     }

@@ -2,6 +2,7 @@
 
 use super::arith::symbol;
 use super::call::Call;
+use super::told::told;
 use super::value::{Home, Num, Reg, Scalar, Val};
 use super::{Check, Push};
 use crate::ast::{BinOp, Span};
@@ -191,8 +192,8 @@ impl<'a> Check<'a> {
                 span,
                 format!("{what} takes tensors of one layout: a thread combines what it holds"),
             )
-            .note(format!("the first is {}", a.dist))
-            .note(format!("the second is {}", b.dist))
+            .note(format!("the first is {}", told(&a.dist, a.shape.len())))
+            .note(format!("the second is {}", told(&b.dist, b.shape.len())))
             .help("load both with one map (`.vector(n)` fixes the run), or `load_like` the other")
             .push(self);
             return false;

@@ -205,11 +205,14 @@ impl<'a> Walk<'a, '_> {
             code
         };
         let mut diag = Diag::error(code, span, message);
+        if !left {
+            diag = diag.help("move it out of the branch or loop on which that depends");
+        }
         if let Some(split) = now.1 {
             let why = if left {
                 "some threads leave here"
             } else {
-                "this can differ between them"
+                "this is not the same for all of them"
             };
             diag = diag.also(split, why);
         }

@@ -58,6 +58,8 @@ pub fn run(kernel: &Kernel, sink: &mut Sink, unproven: &mut Unproven) -> BTreeSe
         releases: vec![(BTreeSet::new(), None); rings.len()],
         rings,
         told: BTreeSet::new(),
+        found: Vec::new(),
+        mistaken: BTreeSet::new(),
     };
     let start = State::new(kernel.threads);
     let ends = walk.block(&kernel.body, vec![start]);
@@ -65,6 +67,7 @@ pub fn run(kernel: &Kernel, sink: &mut Sink, unproven: &mut Unproven) -> BTreeSe
         walk.count_bytes(state, None);
     }
     walk.count_releases();
+    walk.tell();
     decided
 }
 
@@ -79,6 +82,10 @@ pub(super) struct Walk<'a, 'b> {
     pub(super) releases: Vec<(BTreeSet<u32>, Option<Span>)>,
     /// What was told, where.
     pub(super) told: BTreeSet<(u32, &'static str)>,
+    /// Rules that are broken on paths that exist.
+    pub(super) found: Vec<(&'static str, Diag)>,
+    /// Where a stage was acquired that was then read.
+    pub(super) mistaken: BTreeSet<Span>,
 }
 
 impl<'a> Walk<'a, '_> {
@@ -99,7 +106,7 @@ impl<'a> Walk<'a, '_> {
             return;
         }
         if self.told.insert((diag.span.0, rule)) {
-            self.sink.push(diag);
+            self.found.push((rule, diag));
         }
     }
 

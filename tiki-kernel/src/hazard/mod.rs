@@ -67,7 +67,8 @@ pub fn run(kernel: &Kernel, sink: &mut Sink, report: &mut Report) {
         if kernel.deny.contains(&Deny::Unproven) {
             sink.push(
                 Diag::error(codes::UNPROVEN, *span, format!("unproven: {text}"))
-                    .note("`deny(unproven)` makes what is neither proven nor refuted an error"),
+                    .note("`deny(unproven)` makes what is neither proven nor refuted an error")
+                    .help("compute the index from thread, block and loop numbers, state a fact, or use atomics"),
             );
         }
     }

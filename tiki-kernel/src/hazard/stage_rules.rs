@@ -7,7 +7,25 @@ use crate::diag::{Diag, codes};
 use crate::ir::SharedView;
 use crate::ir::asynchronous::{Async, Operand, TensorCopyKind, Transaction};
 
+/// Rules about a stage that was acquired, which say too much where it was to be waited for.
+const ACQUIRED: &str = "threads";
+const BYTES: &str = "bytes";
+
+fn warpgroups(n: u32) -> String {
+    format!("{n} warpgroup{}", if n == 1 { "" } else { "s" })
+}
+
 impl<'a> Walk<'a, '_> {
+    /// Everything that was found, but for what follows from a stage acquired in place of waited for.
+    pub(super) fn tell(self) {
+        for (rule, diag) in self.found {
+            let follows = [ACQUIRED, BYTES].contains(&rule) && self.mistaken.contains(&diag.span);
+            if !follows {
+                self.sink.push(diag);
+            }
+        }
+    }
+
     fn error(&self, span: Span, message: String) -> Diag {
         Diag::error(codes::PIPELINE, span, message)
     }
@@ -58,13 +76,17 @@ impl<'a> Walk<'a, '_> {
                 .also(h.span, "the stage");
             self.broken(s, "foreign", diag);
         } else if h.fills {
+            // Who fills nothing did not mean to fill: of this one slip, only this is said.
+            if h.copies.is_empty() && s.sure {
+                self.mistaken.insert(h.span);
+            }
             let diag = self
                 .error(
                     span,
                     format!("`{name}` is read at a stage that is being filled"),
                 )
                 .also(h.span, "acquired here")
-                .help("`wait` gives a stage that is full");
+                .help("`acquire` is for the side that fills; `wait` gives a stage that is full");
             self.broken(s, "filling", diag);
         } else if let Some(released) = h.released {
             let diag = self
@@ -265,7 +287,7 @@ impl<'a> Walk<'a, '_> {
                         .also(self.rings[ring].span, "the pipeline")
                         .note("each would arrive for the one that fills it")
                         .help("put the filling side under `if elect_one()` of one warpgroup");
-                    self.broken(s, "threads", diag);
+                    self.broken(s, ACQUIRED, diag);
                 }
             }
             _ => {}
@@ -293,7 +315,7 @@ impl<'a> Walk<'a, '_> {
             );
             return;
         };
-        s.held[held].copied += bytes;
+        s.held[held].copies.push((span, bytes));
         s.held[held].plain &= plain;
         let h = s.held[held].clone();
         if h.ring != ring {
@@ -346,7 +368,8 @@ impl<'a> Walk<'a, '_> {
         let Some(expected) = h.expected.filter(|_| h.plain && self.kernel.cluster == 1) else {
             return;
         };
-        let message = match (h.copied, expected) {
+        let copied: u32 = h.copies.iter().map(|(_, bytes)| bytes).sum();
+        let message = match (copied, expected) {
             (0, 0) => "nothing is copied into the stage that is acquired here: it is full at once"
                 .to_string(),
             (c, e) if c == e => return,
@@ -355,10 +378,13 @@ impl<'a> Walk<'a, '_> {
         let mut diag = self
             .error(h.span, message)
             .also(self.rings[h.ring].span, "the pipeline");
-        if h.copied < expected {
+        for (at, bytes) in &h.copies {
+            diag = diag.also(*at, format!("a copy of {bytes} bytes"));
+        }
+        if copied < expected {
             diag = diag.note("it is never full, and who waits for it waits forever");
         }
-        self.broken(s, "bytes", diag);
+        self.broken(s, BYTES, diag);
     }
 
     /// As many warps release a stage as the pipeline is for.
@@ -381,16 +407,22 @@ impl<'a> Walk<'a, '_> {
                 let diag = Diag::error(
                     codes::PIPELINE,
                     *at,
-                    format!("{n} warps release a stage of a pipeline that {groups} warpgroups use, which are {wanted} warps"),
+                    format!(
+                        "{n} warps release a stage; the pipeline is for {}, {wanted} warps",
+                        warpgroups(groups)
+                    ),
                 )
                 .also(ring.span, "the pipeline")
                 .note("a stage is free once every warp that uses it has released it");
-                let diag = if n.is_multiple_of(4) && n > 0 {
-                    diag.help(format!("make it for {} warpgroups", n / 4))
-                } else {
-                    diag
+                let now = warpgroups(n as u32 / 4);
+                let diag = match n.is_multiple_of(4) && n > 0 {
+                    true if (n as u32) < wanted => diag.help(format!(
+                        "release it in all {groups}; or, if {now} alone waits for it, make the pipeline for {now}"
+                    )),
+                    true => diag.help(format!("make the pipeline for {now}")),
+                    false => diag,
                 };
-                self.sink.push(diag);
+                self.found.push(("releases", diag));
             }
         }
     }

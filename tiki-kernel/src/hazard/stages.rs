@@ -95,9 +95,9 @@ pub(super) struct Held {
     pub fills: bool,
     pub span: Span,
     pub released: Option<Span>,
-    /// Bytes that complete it, and that were copied; all by copies to this block alone.
+    /// Bytes that complete it, and the copies into it with theirs; all are to this block alone.
     pub expected: Option<u32>,
-    pub copied: u32,
+    pub copies: Vec<(Span, u32)>,
     pub plain: bool,
 }
 
@@ -109,7 +109,7 @@ impl Held {
             span,
             released: None,
             expected: None,
-            copied: 0,
+            copies: Vec::new(),
             plain: true,
         }
     }

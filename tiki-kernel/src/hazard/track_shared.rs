@@ -487,19 +487,19 @@ impl<'a> Walk<'a, '_> {
                     let why = if flies {
                         "while a copy into it may still be under way".to_string()
                     } else {
-                        format!("with no barrier since other threads have it {}", verb(old.kind))
+                        format!("with no barrier since it was {} by other threads", verb(old.kind))
                     };
                     let mut diag = Diag::error(
                         codes::RACE,
                         a.span,
                         format!("`{name}` is {} here {why}", verb(a.kind)),
                     )
-                    .label(format!("thread {y} meets what thread {x} has {}", verb(old.kind)))
+                    .label(format!("thread {y} comes to an element that thread {x} has {}", verb(old.kind)))
                     .also(old.span, format!("{} here", verb(old.kind)));
                     if flies {
                         diag = diag.help("wait for the copy's group, then for the block, before it");
                     } else if here.uniform {
-                        diag = diag.help("sync_block(); before it");
+                        diag = diag.help("put `sync_block();` before this line");
                     }
                     self.sink.push(diag);
                 }
@@ -570,7 +570,10 @@ impl<'a> Walk<'a, '_> {
                 let taken = &self.kernel.shared[by].name;
                 diag = diag.also(span, format!("its storage is written as `{taken}` here"));
             }
-            self.sink.push(diag);
+            let name = if name.is_empty() { "it" } else { name };
+            self.sink.push(diag.help(format!(
+                "write all of `{name}` before, then meet: `sync_block();`"
+            )));
         } else if a.kind == Kind::Read {
             let proven = cells.is_some_and(|cells| cells.iter().all(|c| w.must.contains(&c.1)));
             if !proven {

@@ -9,6 +9,7 @@ use crate::codes::Code;
 use crate::double;
 use crate::error::LaunchError;
 use crate::kernel::{Kernel, RawParam, load};
+use crate::machine::Kind;
 use crate::{Device, Stream, Tensor};
 
 const fn vector(name: &'static str, writes: bool, align: u32) -> Param {
@@ -70,11 +71,16 @@ fn add(
     by: f32,
 ) -> Result<(), LaunchError> {
     let grid = [x.dim(0) as u64, 1, 1];
-    let (n, m) = (x.dim(0) as i128, out.dim(0) as i128);
+    let (n, m) = (x.dim(0), out.dim(0));
     let mut call = Call::new(stream, &ADD)?;
     call.tensor(0, x)?.tensor_mut(1, out)?.scalar(2, by)?;
-    call.fact(n == m, "x.dim(0) == out.dim(0)", n, m)?
-        .grid(grid)?;
+    call.fact(n == m, "x.dim(0) == out.dim(0)", || {
+        vec![
+            ("x.dim(0)", Some(n.to_string())),
+            ("out.dim(0)", Some(m.to_string())),
+        ]
+    })?;
+    call.grid(grid)?;
     call.launch()
 }
 
@@ -136,8 +142,7 @@ fn every_wrong_argument_is_named_with_its_numbers() {
         &[
             "add<f32>",
             "x.dim(0) == out.dim(0)",
-            "left side is 4",
-            "right side is 5",
+            "but `x.dim(0)` is 4 and `out.dim(0)` is 5",
         ],
     );
 
@@ -537,4 +542,33 @@ fn several_threads_launch_on_their_own_streams() {
         ),
         (1, 200)
     );
+}
+
+/// Of 4 multiprocessors with 16 blocks each.
+#[test]
+fn a_partial_wave_is_refused_where_there_are_waves() {
+    let (device, ..) = double::device_of(Kind::Gpu(0));
+    let stream = device.stream();
+    let waves = |grid| -> Result<(), LaunchError> {
+        Call::new(&stream, &BLANK)?
+            .grid(grid)?
+            .whole_waves()
+            .map(drop)
+    };
+    for whole in [[64, 1, 1], [16, 4, 2], [0, 1, 1]] {
+        waves(whole).unwrap();
+    }
+    words(
+        waves([50, 2, 1]).unwrap_err(),
+        Code::PartialWave,
+        &[
+            "blank<f32>",
+            "its 100 blocks 36",
+            "4 multiprocessors hold 64",
+        ],
+    );
+    let (device, ..) = double::device();
+    let stream = device.stream();
+    let mut call = Call::new(&stream, &BLANK).unwrap();
+    call.grid([50, 2, 1]).unwrap().whole_waves().unwrap();
 }

@@ -155,6 +155,40 @@ fn a_tensor_last_used_on_a_stream_that_is_gone_is_still_ordered() {
     assert_eq!(y.to_vec().unwrap(), [8.0, 9.0]);
 }
 
+/// Invariant: numbers are given again once their stream is gone and its work done, and not before. Witness:
+/// the numbers themselves.
+#[test]
+fn numbers_of_streams_that_are_over_are_given_again() {
+    let b = setup();
+    let x = b.device.tensor_from(&[1.0f32, 2.0], [2]).unwrap();
+    let (mut y, mut z) = (b.zeros(), b.zeros());
+    for round in 0..100 {
+        let [stream] = b.streams();
+        assert_eq!(stream.id(), 1, "round {round}");
+        b.add(&stream, &x, &mut y, round as f32);
+        drop(stream);
+        b.double.run_all();
+    }
+    // Still at work: its number is not free, and what it wrote is waited for.
+    let [first] = b.streams();
+    b.add(&first, &x, &mut y, 7.0);
+    drop(first);
+    let [second] = b.streams();
+    assert_eq!(second.id(), 2);
+    b.add(&second, &y, &mut z, 1.0);
+    assert_eq!(z.to_vec().unwrap(), [9.0, 10.0]);
+    // The next owner of the number is not taken for the one that wrote.
+    drop(second);
+    b.double.run_all();
+    let [third] = b.streams();
+    assert_eq!(third.id(), 2);
+    let graph = third.capture(|_| {
+        assert_eq!(z.to_vec()?, [9.0, 10.0]);
+        Ok(())
+    });
+    graph.unwrap();
+}
+
 /// Invariant: any program on any streams gives what it gives on one stream. Witness: a thousand random
 /// programs of launches, copies, transfers, drops and new streams, on a machine that delays everything.
 #[test]

@@ -73,9 +73,13 @@ const PRELUDE: &[&str] = &[
     "tiki",
 ];
 
-/// Whether a path that starts so is the language's own.
+/// Types of the standard prelude, which no device item is hidden behind: rustc says what is wrong with them.
+const OF_STD: &[&str] = &["Arc", "Box", "Rc", "Result", "String", "Vec"];
+
+/// Whether a path that starts so is the language's own, or surely no device item.
 pub(super) fn is_known(first: &str) -> bool {
     PRELUDE.contains(&first)
+        || OF_STD.contains(&first)
         || FUNCTIONS.contains(&first)
         || ops::find(Receiver::Free, first).is_some()
 }

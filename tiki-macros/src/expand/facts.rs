@@ -1,22 +1,22 @@
 //! `grid = [..]` and `require!(..)` on the host.
 //!
-//! Both are the author's expressions, evaluated on the host's tensors once per launch. Every operator
-//! that can go wrong (`+ - * / %`, `div_ceil`) is replaced by a checked one, so that an overflow or a
-//! division by zero is an error with the numbers and not a panic.
+//! Both are the author's expressions, evaluated on the host's tensors once per launch, with checked
+//! arithmetic ([`super::arithmetic`]). A fact that does not hold is told with the values of its operands.
 //!
 //! A `require!` may name arguments, parameters, and variables whose whole value the host can compute:
 //! the launcher repeats the `let`s it needs. Only facts at the top level of the body are facts of the
 //! launch; others are refused ([`check`]).
 
+use super::arithmetic::{Place, given, host};
 use super::{Source, local};
-use crate::parse::{Reader, path_key, split_conjuncts, text_of};
+use crate::parse::{Reader, split_conjuncts, text_of};
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use std::collections::{HashMap, HashSet};
 use syn::parse::Parser;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
-use syn::{BinOp, Expr, Pat, Stmt, Token};
+use syn::{BinOp, Expr, Pat, Stmt, Token, UnOp};
 use tiki_kernel::diag::Diag;
 use tiki_kernel::diag::codes::NEED_CONST;
 
@@ -45,8 +45,20 @@ pub(crate) fn grid(source: &Source, artifact: &TokenStream) -> TokenStream {
     }
     match source.attribute.get("grid").and_then(|o| o.value.as_ref()) {
         Some(Expr::Array(list)) => {
-            let parts = list.elems.iter().map(|e| host(source, e));
-            quote!(#call.grid(#krate::__private::host::grid(&[#(#parts),*]))?;)
+            let p = quote!(#krate::__private);
+            let parts = list.elems.iter().map(|e| {
+                let (value, text) = (host(source, Place::Grid, e), text_of(e.to_token_stream()));
+                let failed = Place::Grid.failed(&call, &text);
+                quote!(#p::host::extent(#value).map_err(#failed)?)
+            });
+            let blocks = local("blocks");
+            let whole = source.attribute.denies("partial_waves");
+            let whole = whole.then(|| quote!(#call.whole_waves()?;));
+            quote! {
+                let #blocks = #p::host::grid(&[#(#parts),*]);
+                #call.grid(#blocks)?;
+                #whole
+            }
         }
         // The compiler says that it is missing or no list.
         _ => TokenStream::new(),
@@ -63,7 +75,8 @@ pub(crate) fn workspace(source: &Source, name: &syn::Ident) -> Option<TokenStrea
         },
         _ => None,
     })?;
-    let parts = shape.elems.iter().map(|e| host(source, e));
+    let parts = shape.elems.iter();
+    let parts = parts.map(|e| host(source, Place::Workspace, e));
     Some(quote!(&[#(#parts),*]))
 }
 
@@ -149,7 +162,7 @@ pub(crate) fn checks(source: &Source) -> TokenStream {
     for (i, step) in steps.iter().enumerate() {
         match step {
             Step::Let(l, name, init) if needed.contains(&i) => {
-                let value = host(source, init);
+                let value = host(source, Place::Fact, init);
                 let ty = match &l.pat {
                     Pat::Type(t) => {
                         let ty = &t.ty;
@@ -168,27 +181,96 @@ pub(crate) fn checks(source: &Source) -> TokenStream {
 }
 
 fn fact(source: &Source, call: &syn::Ident, expr: &Expr) -> TokenStream {
-    let krate = &source.krate;
     let text = text_of(expr.to_token_stream());
-    if let Expr::Binary(b) = expr
-        && matches!(
-            b.op,
-            BinOp::Eq(_) | BinOp::Ne(_) | BinOp::Lt(_) | BinOp::Le(_) | BinOp::Gt(_) | BinOp::Ge(_)
-        )
-    {
-        let (left, right, op) = (host(source, &b.left), host(source, &b.right), &b.op);
-        let (l, r) = (local("left"), local("right"));
+    checked(source, call, expr, &text)
+}
 
-        let p = quote!(#krate::__private);
+/// Refuses the launch unless `expr` holds, which is the fact of this text or what is left of it.
+fn checked(source: &Source, call: &syn::Ident, expr: &Expr, text: &str) -> TokenStream {
+    let p = {
+        let krate = &source.krate;
+        quote!(#krate::__private)
+    };
+    if let Some(inner) = enclosed(expr) {
+        return checked(source, call, inner, text);
+    }
+    if let Expr::Binary(b) = expr
+        && compares(&b.op)
+    {
+        let (left, right) = (
+            host(source, Place::Fact, &b.left),
+            host(source, Place::Fact, &b.right),
+        );
+        let (l, r, op) = (local("left"), local("right"), &b.op);
+        let sides = [(&*b.left, &l), (&*b.right, &r)].into_iter();
+        let sides = sides.filter(|(e, _)| has_a_name(e)).map(|(e, name)| {
+            let text = text_of(e.to_token_stream());
+            quote!((#text, #p::host::shown(&#name)))
+        });
         return quote_spanned! {op.span()=>
             let (#l, #r) = (#left, #right);
-            let holds = #l #op #r;
-            let (#l, #r) = #p::host::numbers(#l, #r);
-            #call.fact(holds, #text, #l, #r)?;
+            #call.fact(#l #op #r, #text, || ::std::vec![#(#sides),*])?;
         };
     }
-    let value = host(source, expr);
-    quote!(#call.fact(#value, #text, 0, 1)?;)
+    // No closure: the checked operators inside return from the launcher.
+    if let Expr::MethodCall(m) = expr
+        && let Some((name, body)) = given(m)
+    {
+        let (recv, inner) = (
+            host(source, Place::Fact, &m.receiver),
+            checked(source, call, body, text),
+        );
+        return quote!(if let ::core::option::Option::Some(#name) = #recv { #inner });
+    }
+    let value = host(source, Place::Fact, expr);
+    let mut shown = Vec::new();
+    operands(expr, &mut shown);
+    let shown = shown.into_iter().filter(|e| has_a_name(e)).map(|e| {
+        let (text, value) = (text_of(e.to_token_stream()), host(source, Place::Fact, e));
+        // What the operators before it made unnecessary may have no value.
+        quote!((#text, #p::host::shown_if(|| ::core::result::Result::Ok(#value))))
+    });
+    quote!(#call.fact(#value, #text, || ::std::vec![#(#shown),*])?;)
+}
+
+fn compares(op: &BinOp) -> bool {
+    matches!(
+        op,
+        BinOp::Eq(_) | BinOp::Ne(_) | BinOp::Lt(_) | BinOp::Le(_) | BinOp::Gt(_) | BinOp::Ge(_)
+    )
+}
+
+fn enclosed(expr: &Expr) -> Option<&Expr> {
+    match expr {
+        Expr::Paren(p) => Some(&p.expr),
+        Expr::Group(g) => Some(&g.expr),
+        _ => None,
+    }
+}
+
+/// The numbers that decide about a fact, outermost first.
+fn operands<'a>(expr: &'a Expr, out: &mut Vec<&'a Expr>) {
+    match expr {
+        Expr::Paren(_) | Expr::Group(_) => operands(enclosed(expr).unwrap_or(expr), out),
+        Expr::Unary(u) if matches!(u.op, UnOp::Not(_)) => operands(&u.expr, out),
+        Expr::Binary(b) if compares(&b.op) => out.extend([&*b.left, &*b.right]),
+        Expr::Binary(b) => {
+            operands(&b.left, out);
+            operands(&b.right, out);
+        }
+        Expr::MethodCall(m) if m.method == "is_multiple_of" || m.method == "is_power_of_two" => {
+            out.push(&m.receiver);
+            out.extend(&m.args);
+        }
+        _ => {}
+    }
+}
+
+/// A number that stands there needs no showing.
+fn has_a_name(expr: &Expr) -> bool {
+    let mut names = HashSet::new();
+    names_in(expr.to_token_stream(), &mut names);
+    !names.is_empty()
 }
 
 /// The `let`s that facts need, directly or through others.
@@ -258,75 +340,5 @@ fn unknown(expr: &Expr, known: &HashMap<String, bool>) -> Option<(Span, String)>
             other.span(),
             format!("`{}`", text_of(other.to_token_stream())),
         )),
-    }
-}
-
-/// `argument.is_none_or(|tensor| fact)`: the name and the fact.
-fn given(call: &syn::ExprMethodCall) -> Option<(&syn::Ident, &Expr)> {
-    if call.method != "is_none_or" {
-        return None;
-    }
-    let Some(Expr::Closure(c)) = call.args.first() else {
-        return None;
-    };
-    match c.inputs.first() {
-        Some(Pat::Ident(p)) if c.inputs.len() == 1 => Some((&p.ident, &c.body)),
-        _ => None,
-    }
-}
-
-/// The expression with checked arithmetic.
-fn host(source: &Source, expr: &Expr) -> TokenStream {
-    let krate = &source.krate;
-    match expr {
-        Expr::Paren(p) => {
-            let inner = host(source, &p.expr);
-            quote!((#inner))
-        }
-        Expr::Group(g) => host(source, &g.expr),
-        Expr::Path(p) => match source.renames.get(&path_key(&p.path)) {
-            Some(name) => syn::Ident::new(name, p.span()).into_token_stream(),
-            None => p.to_token_stream(),
-        },
-        Expr::Binary(b) => {
-            let (l, r, op) = (host(source, &b.left), host(source, &b.right), &b.op);
-            let name = match op {
-                BinOp::Add(_) => "add",
-                BinOp::Sub(_) => "sub",
-                BinOp::Mul(_) => "mul",
-                BinOp::Div(_) => "div",
-                BinOp::Rem(_) => "rem",
-                _ => return quote!(#l #op #r),
-            };
-            let name = syn::Ident::new(name, op.span());
-            quote_spanned!(op.span()=> #krate::__private::host::#name(#l, #r)?)
-        }
-        Expr::Unary(u) => {
-            let (op, inner) = (&u.op, host(source, &u.expr));
-            quote!(#op #inner)
-        }
-        Expr::Cast(c) => {
-            let (inner, ty) = (host(source, &c.expr), &c.ty);
-            quote!((#inner as #ty))
-        }
-        Expr::MethodCall(m) => {
-            let recv = host(source, &m.receiver);
-            // No closure: the checked operators inside return from the launcher.
-            if let Some((name, body)) = given(m) {
-                let body = host(source, body);
-                return quote!(match #recv {
-                    ::core::option::Option::Some(#name) => #body,
-                    ::core::option::Option::None => true,
-                });
-            }
-            let args: Vec<_> = m.args.iter().map(|a| host(source, a)).collect();
-            let method = &m.method;
-            if method == "div_ceil" || method == "next_multiple_of" {
-                return quote_spanned!(method.span()=>
-                    #krate::__private::host::#method(#recv, #(#args),*)?);
-            }
-            quote!(#recv.#method(#(#args),*))
-        }
-        other => other.to_token_stream(),
     }
 }

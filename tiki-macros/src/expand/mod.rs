@@ -7,6 +7,7 @@
 //!    trait. If it fails, the errors and one implementation for all parameters take their place, so that
 //!    the rest of the file is checked as if the kernel were right.
 
+mod arithmetic;
 pub(crate) mod artifact;
 mod assume;
 mod at_run_time;

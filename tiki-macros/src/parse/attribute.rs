@@ -1,7 +1,8 @@
 //! The kernel's attribute: `name`, `name = value`, `name(arguments)`, separated by commas.
 //!
-//! Which names there are and what they take is the compiler's to say; the door itself reads three:
-//! `grid` (the launcher evaluates it), `crate` (where `tiki` is) and `assume`.
+//! Which names there are and what they take is the compiler's to say; the door itself reads four:
+//! `grid` (the launcher evaluates it), `deny(partial_waves)` (the launcher checks it), `crate` (where
+//! `tiki` is) and `assume`.
 
 use super::Reader;
 use proc_macro2::TokenStream;
@@ -71,6 +72,12 @@ impl Attribute {
             Some(syn::Expr::Path(path)) => path.to_token_stream(),
             _ => quote::quote!(::tiki),
         }
+    }
+
+    /// Whether `deny(..)` names it.
+    pub(crate) fn denies(&self, name: &str) -> bool {
+        let named = |e: &syn::Expr| matches!(e, syn::Expr::Path(p) if p.path.is_ident(name));
+        self.get("deny").is_some_and(|o| o.args.iter().any(named))
     }
 
     /// Whether `grid = persistent`.

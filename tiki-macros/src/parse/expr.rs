@@ -3,6 +3,7 @@
 use super::Reader;
 use super::pattern::literal;
 use proc_macro2::Span;
+use quote::ToTokens;
 use syn::spanned::Spanned;
 use tiki_kernel::ast::{Arm, BinOp, Block, Expr, ExprKind, Name, Stmt, UnOp, Unroll};
 use tiki_kernel::diag::Diag;
@@ -229,7 +230,11 @@ impl Reader {
             }
             other => {
                 let (what, token) = unsupported(other);
-                (ExprKind::Unsupported(what.into()), self.at(token))
+                let what = match instead(other) {
+                    Some(other) => format!("{what}; write {other}"),
+                    None => what.into(),
+                };
+                (ExprKind::Unsupported(what), self.at(token))
             }
         };
         self.stray_attributes(expr);
@@ -387,7 +392,25 @@ impl Reader {
                 None
             }
             other => {
-                self.refuse(other.span(), "such items inside them");
+                let (what, help) = match other {
+                    syn::Item::Struct(s) => (
+                        "structs inside them",
+                        format!("outside: `#[tiki::device] struct {} ..`", s.ident),
+                    ),
+                    syn::Item::Enum(_) => (
+                        "enums",
+                        "numbers of your own: `const FIRST: u32 = 0;`".into(),
+                    ),
+                    syn::Item::Static(_) => ("statics", "a `const`, or an argument".into()),
+                    _ => (
+                        "such items inside them",
+                        "functions, structs and constants outside, each `#[tiki::device]`".into(),
+                    ),
+                };
+                let at = self.at(other.span());
+                let text = format!("kernels have no {what}");
+                self.sink
+                    .push(Diag::error(UNSUPPORTED, at, text).help(help));
                 None
             }
         }
@@ -459,5 +482,18 @@ fn unsupported(expr: &syn::Expr) -> (&'static str, Span) {
         E::Unsafe(u) => ("`unsafe` blocks", u.unsafe_token.span()),
         E::Yield(y) => ("`yield`", y.yield_token.span()),
         other => ("such expressions", ends(other).0),
+    }
+}
+
+/// What to write in place of it.
+fn instead(expr: &syn::Expr) -> Option<String> {
+    match expr {
+        syn::Expr::Path(p) => {
+            let (qself, last) = (p.qself.as_ref()?, p.path.segments.last()?);
+            let ty = super::text_of(qself.ty.to_token_stream());
+            Some(format!("`{ty}::{}`", last.ident))
+        }
+        syn::Expr::Try(_) => Some("the condition, and what is done otherwise".into()),
+        _ => None,
     }
 }

@@ -138,7 +138,7 @@ pub(super) fn literal(lit: &syn::Lit) -> Result<Lit, &'static str> {
         }
         syn::Lit::Bool(b) => Ok(Lit::Bool(b.value)),
         syn::Lit::Str(s) => Ok(Lit::Str(s.value())),
-        syn::Lit::Char(_) => Err("characters"),
+        syn::Lit::Char(_) => Err("characters; write its number"),
         syn::Lit::Byte(_) => Err("byte literals"),
         syn::Lit::ByteStr(_) | syn::Lit::CStr(_) => Err("byte strings"),
         _ => Err("such literals"),
