@@ -52,7 +52,9 @@ use proc_macro::TokenStream;
 ///
 /// # Options
 /// `threads`, `warps` or `warpgroups`; `grid = [..]` over the arguments, or `persistent`; `target`,
-/// `cluster`, `registers`, `shared`, `blocks_per_sm`, `deny(..)`, `contract`; `build((E = f16, N = 4096), ..)`,
+/// `cluster`, `registers`, `shared`, `blocks_per_sm`, `contract`; `deny(bank_conflicts, uncoalesced, spills,
+/// unproven, partial_waves)`, of which the driver is asked about spills once more and the launcher alone judges
+/// partial waves (a grid that is no multiple of the blocks that the GPU holds at once); `build((E = f16, N = 4096), ..)`,
 /// where a list, a range and a fact stand for many instances: `build((E = [f16, bf16], N = 64..=256, N % 64 ==
 /// 0))`; `tune(N = [1024, 2048])` for what a tuner may try;
 /// `assume(path::N == 128)` for a constant the macro cannot see (an assertion holds rustc to it); `crate =

@@ -148,7 +148,13 @@ impl<'a> Check<'a> {
             diag = match self.waited.last.filter(|w| w.issued >= p.ticket) {
                 Some(w) => diag
                     .note(place)
-                    .also(w.span, format!("this lets the newest {} run", w.newest))
+                    .also(
+                        w.span,
+                        match w.newest {
+                            1 => "this lets the newest group run".to_string(),
+                            n => format!("this lets the newest {n} groups run"),
+                        },
+                    )
                     .help(format!(
                         "`warpgroup_wait({})` there waits for it",
                         w.issued - p.ticket

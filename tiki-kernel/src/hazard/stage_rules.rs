@@ -417,7 +417,7 @@ impl<'a> Walk<'a, '_> {
                 let now = warpgroups(n as u32 / 4);
                 let diag = match n.is_multiple_of(4) && n > 0 {
                     true if (n as u32) < wanted => diag.help(format!(
-                        "release it in all {groups}; or, if {now} alone waits for it, make the pipeline for {now}"
+                        "release it in each of the {groups}; or, if {now} alone waits for it, make the pipeline for {now}"
                     )),
                     true => diag.help(format!("make the pipeline for {now}")),
                     false => diag,

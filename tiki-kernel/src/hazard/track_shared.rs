@@ -564,16 +564,17 @@ impl<'a> Walk<'a, '_> {
                 format!("`{name}` is read here where nothing has been written"),
             );
             if let Some((t, at)) = undefined {
-                diag = diag.label(format!("thread {t} reads element {at}"));
+                diag = diag
+                    .label(format!("thread {t} reads element {at}"))
+                    .help(format!(
+                        "write all of `{name}` before, then meet: `sync_block();`"
+                    ));
             }
             if let Some((span, by)) = w.ended {
                 let taken = &self.kernel.shared[by].name;
                 diag = diag.also(span, format!("its storage is written as `{taken}` here"));
             }
-            let name = if name.is_empty() { "it" } else { name };
-            self.sink.push(diag.help(format!(
-                "write all of `{name}` before, then meet: `sync_block();`"
-            )));
+            self.sink.push(diag);
         } else if a.kind == Kind::Read {
             let proven = cells.is_some_and(|cells| cells.iter().all(|c| w.must.contains(&c.1)));
             if !proven {

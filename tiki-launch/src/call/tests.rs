@@ -328,7 +328,8 @@ fn loading_errors_are_typed_and_loading_facts_are_kept() {
         &["no entry `missing`"],
     );
     let refused = load(&device, &REFUSED).unwrap_err();
-    assert!(std::error::Error::source(&refused).is_some());
+    // The driver's words are in the message: a chain of causes would say them twice.
+    assert!(std::error::Error::source(&refused).is_none());
     words(
         refused,
         Code::Refused,

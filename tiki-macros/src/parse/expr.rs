@@ -418,7 +418,7 @@ impl Reader {
 }
 
 /// First and last token of an operator.
-fn ends(op: &impl quote::ToTokens) -> (Span, Span) {
+fn ends(op: &impl ToTokens) -> (Span, Span) {
     let mut tokens = op.to_token_stream().into_iter();
     let first = tokens.next().map_or_else(Span::call_site, |t| t.span());
     (first, tokens.last().map_or(first, |t| t.span()))
