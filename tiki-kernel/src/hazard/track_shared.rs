@@ -564,11 +564,8 @@ impl<'a> Walk<'a, '_> {
                 format!("`{name}` is read here where nothing has been written"),
             );
             if let Some((t, at)) = undefined {
-                diag = diag
-                    .label(format!("thread {t} reads element {at}"))
-                    .help(format!(
-                        "write all of `{name}` before, then meet: `sync_block();`"
-                    ));
+                diag = diag.label(format!("thread {t} reads element {at}"));
+                diag = diag.help("write all of it before, then meet: `sync_block();`");
             }
             if let Some((span, by)) = w.ended {
                 let taken = &self.kernel.shared[by].name;
