@@ -9,7 +9,9 @@
 //! An expression without `=` is a fact: combinations for which it does not hold are left out. `tune` is
 //! one such tuple; parameters it does not name stay as they are.
 
-use super::instance_facts::Failed;
+mod facts;
+
+use self::facts::Failed;
 use super::names::nearest;
 use super::value::{Num, Val};
 use super::{Check, Push};

@@ -5,8 +5,8 @@
 //! typed program. [`super::select`] joins what the branches give.
 
 use super::arith::number_type;
+use super::layout::told::told;
 use super::select::same_build_time;
-use super::told::told;
 use super::value::{Cell, Home, Num, PlaceRef, Reg, Val};
 use super::{Check, Push};
 use crate::ast::{Block, Expr, ExprKind, Span, Stmt as AstStmt};

@@ -1,5 +1,7 @@
 //! Layouts and swizzles as build-time values.
 
+pub(super) mod told;
+
 use super::call::Call;
 use super::value::{LayoutVal, Val};
 use super::{Check, Push};

@@ -24,7 +24,6 @@ mod facts;
 mod gemm;
 mod global;
 mod hold_written;
-mod instance_facts;
 pub mod instances;
 mod join;
 mod layout;
@@ -51,7 +50,6 @@ mod shared;
 mod shared_access;
 mod thread;
 mod unroll;
-mod told;
 pub(crate) mod value;
 mod written;
 

@@ -2,7 +2,7 @@
 
 use super::arith::symbol;
 use super::call::Call;
-use super::told::told;
+use super::layout::told::told;
 use super::value::{Home, Num, Reg, Scalar, Val};
 use super::{Check, Push};
 use crate::ast::{BinOp, Span};

@@ -1,9 +1,8 @@
 //! Facts of `build(..)` and `tune(..)`: which combinations of values they leave, and why none.
 
-use super::Check;
-use super::Push;
-use super::value::Val;
 use crate::ast::{BinOp, Expr, ExprKind, Span};
+use crate::check::value::Val;
+use crate::check::{Check, Push};
 use crate::compile::{Arg, Instance};
 use crate::diag::codes;
 

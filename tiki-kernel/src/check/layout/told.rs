@@ -8,7 +8,7 @@ use crate::ir::Dist;
 const NAMED: usize = 2;
 
 /// The notation, and what threads 0 and 1 hold of a tensor of this rank.
-pub(super) fn told(dist: &Dist, rank: usize) -> String {
+pub(in crate::check) fn told(dist: &Dist, rank: usize) -> String {
     let held = |thread: usize| {
         let values = dist.len();
         let first =
