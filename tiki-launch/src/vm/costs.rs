@@ -7,7 +7,7 @@
 use super::access::Addresses;
 use super::fault::{Code, Fault, Source};
 use super::launch::Env;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use tiki_kernel::isa::meaning::LANES;
 use tiki_layout::banks::{GlobalAccess, SharedAccess};
 
@@ -47,16 +47,90 @@ struct Sum {
     ideal: u64,
 }
 
+impl Sum {
+    fn add(&mut self, mask: u32, (moved, ideal): (u32, u32)) {
+        self.requests += 1;
+        self.lanes += u64::from(mask.count_ones());
+        self.moved += u64::from(moved);
+        self.ideal += u64::from(ideal);
+    }
+}
+
+/// Counts of a step.
+#[derive(Debug, Default)]
+struct OfStep {
+    /// Of global and of shared memory.
+    sums: [Sum; 2],
+    /// The last request of the quick path.
+    last: Option<Last>,
+}
+
+/// A request, but for the line that it begins in, and what it cost.
+#[derive(Debug)]
+struct Last {
+    mask: u32,
+    /// Place of the first lane in its line.
+    low: u32,
+    /// Distances of the lanes from the first.
+    far: [u32; LANES],
+    cost: (u32, u32),
+}
+
 /// Counts by step.
 #[derive(Debug, Default)]
 pub(super) struct Costs {
-    sums: BTreeMap<(u32, bool), Sum>,
+    steps: Vec<OfStep>,
     seen: HashMap<u64, (u32, u32)>,
 }
 
 impl Costs {
+    fn of(&mut self, pc: u32) -> &mut OfStep {
+        let at = pc as usize;
+        if at >= self.steps.len() {
+            self.steps.resize_with(at + 1, OfStep::default);
+        }
+        &mut self.steps[at]
+    }
+
     /// Counts a request of the lanes of a mask.
     pub(super) fn count(&mut self, pc: u32, kind: Kind, at: &Addresses, mask: u32, width: u32) {
+        let cost = self.cost(kind, at, mask, width);
+        self.of(pc).sums[usize::from(kind != Kind::Global)].add(mask, cost);
+    }
+
+    /// The same with offsets in a buffer; a step that does again what it did last is not looked up.
+    pub(super) fn count_near(
+        &mut self,
+        pc: u32,
+        kind: Kind,
+        at: &[u32; LANES],
+        mask: u32,
+        width: u32,
+    ) {
+        let first = at[mask.trailing_zeros() as usize & 31];
+        let mut far = *at;
+        for x in &mut far {
+            *x = x.wrapping_sub(first);
+        }
+        let step = self.of(pc);
+        let cost = match &step.last {
+            Some(l) if (l.mask, l.low) == (mask, first & 127) && l.far == far => l.cost,
+            _ => {
+                let cost = self.cost(kind, &at.map(u64::from), mask, width);
+                self.of(pc).last = Some(Last {
+                    mask,
+                    low: first & 127,
+                    far,
+                    cost,
+                });
+                cost
+            }
+        };
+        self.of(pc).sums[usize::from(kind != Kind::Global)].add(mask, cost);
+    }
+
+    /// What a request costs.
+    fn cost(&mut self, kind: Kind, at: &Addresses, mask: u32, width: u32) -> (u32, u32) {
         let first = at[mask.trailing_zeros() as usize & 31];
         let mut hash = 0xcbf2_9ce4_8422_2325u64 ^ u64::from(mask) << 8 ^ u64::from(width);
         hash ^= (kind as u64) << 40 ^ (first & 127) << 44;
@@ -69,44 +143,42 @@ impl Costs {
             hash = (hash ^ d).wrapping_mul(0x0000_0100_0000_01b3);
             hash ^= hash >> 29;
         }
-        let (moved, ideal) = *self
+        *self
             .seen
             .entry(hash)
-            .or_insert_with(|| measure(kind, at, mask, width, first));
-        let sum = self.sums.entry((pc, kind != Kind::Global)).or_default();
-        sum.requests += 1;
-        sum.lanes += u64::from(mask.count_ones());
-        sum.moved += u64::from(moved);
-        sum.ideal += u64::from(ideal);
+            .or_insert_with(|| measure(kind, at, mask, width, first))
     }
 
     /// Adds the counts of another team.
     pub(super) fn add(&mut self, other: Costs) {
-        for (key, s) in other.sums {
-            let sum = self.sums.entry(key).or_default();
-            sum.requests += s.requests;
-            sum.lanes += s.lanes;
-            sum.moved += s.moved;
-            sum.ideal += s.ideal;
+        for (pc, theirs) in (0..).zip(other.steps) {
+            for (sum, s) in self.of(pc).sums.iter_mut().zip(theirs.sums) {
+                sum.requests += s.requests;
+                sum.lanes += s.lanes;
+                sum.moved += s.moved;
+                sum.ideal += s.ideal;
+            }
         }
     }
 
     /// The counts by line.
     pub(super) fn list(&self, env: &Env<'_>) -> Vec<Cost> {
-        self.sums
-            .iter()
-            .filter_map(|((pc, shared), s)| {
-                let step = env.kernel.code.get(*pc as usize)?;
-                Some(Cost {
-                    ptx_line: step.line,
-                    source: env.source(step),
-                    shared: *shared,
-                    requests: s.requests,
-                    lanes: s.lanes,
-                    moved: s.moved,
-                    ideal: s.ideal,
-                })
+        let of = |pc: usize, shared: bool, s: &Sum| {
+            let step = env.kernel.code.get(pc)?;
+            (s.requests > 0).then(|| Cost {
+                ptx_line: step.line,
+                source: env.source(step),
+                shared,
+                requests: s.requests,
+                lanes: s.lanes,
+                moved: s.moved,
+                ideal: s.ideal,
             })
+        };
+        let steps = self.steps.iter().enumerate();
+        steps
+            .flat_map(|(pc, step)| [of(pc, false, &step.sums[0]), of(pc, true, &step.sums[1])])
+            .flatten()
             .collect()
     }
 }

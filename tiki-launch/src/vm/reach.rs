@@ -12,6 +12,7 @@
 mod words;
 
 use super::program::{ABSENT, Start, Step};
+use super::race::Touch;
 use super::simd::Bytes;
 use super::straight::Site;
 use tiki_kernel::isa::Space;
@@ -44,6 +45,9 @@ pub(super) struct Reach {
     /// Bytes of a lane: 1, 2, or four times the planes.
     total: u32,
     signed: bool,
+    /// Others may learn something by it.
+    strong: bool,
+    pc: u32,
     slots: [u32; MOST],
 }
 
@@ -57,7 +61,7 @@ struct Offsets {
 
 impl Reach {
     /// The quick form of a step, if it has one.
-    pub(super) fn of(step: &Step, ask: &Ask) -> Option<Reach> {
+    pub(super) fn of(step: &Step, ask: &Ask, pc: u32) -> Option<Reach> {
         let (a, store) = match ask {
             Ask::Load(a) => (a, false),
             Ask::Store(a) => (a, true),
@@ -102,6 +106,8 @@ impl Reach {
             offset: address.offset,
             total,
             signed: a.signed,
+            strong: a.strong,
+            pc,
             slots,
         })
     }
@@ -109,7 +115,7 @@ impl Reach {
     /// Does it for the lanes of a mask; false, and nothing done, if the quick path has no answer.
     #[inline(always)]
     pub(super) fn run(&self, site: &mut Site<'_, '_>, mask: u32) -> bool {
-        if site.watched && matches!(self.place, Place::Global | Place::Shared) {
+        if self.strong && site.eye.is_some() {
             return false;
         }
         match self.total {
@@ -152,7 +158,7 @@ impl Reach {
 
     /// Number of the buffer of a warp's global addresses and offsets in it, checked.
     #[inline(always)]
-    fn global<'e>(&self, site: &Site<'_, 'e>, mask: u32) -> Option<(&'e Bytes, Offsets)> {
+    fn global<'e>(&self, site: &mut Site<'_, 'e>, mask: u32) -> Option<(&'e Bytes, Offsets)> {
         let Start::Wide(s) = self.start else {
             return None;
         };
@@ -189,7 +195,30 @@ impl Reach {
             *x = x.wrapping_add(self.offset as u32);
         }
         let size = buffer.bytes.len();
-        Some((&buffer.bytes, check(&mut at, mask, self.total, size)?))
+        let o = check(&mut at, mask, self.total, size)?;
+        self.seen(site, &o, Some(id), mask)
+            .then_some((&buffer.bytes, o))
+    }
+
+    /// Shows an access that will be made to who looks on; false if there is something to say about it.
+    #[inline(always)]
+    fn seen(&self, site: &mut Site<'_, '_>, o: &Offsets, buffer: Option<usize>, mask: u32) -> bool {
+        match &mut site.eye {
+            None => true,
+            Some(eye) => eye.note(
+                site.env,
+                &Touch {
+                    buffer,
+                    at: &o.at,
+                    run: o.run,
+                    same: o.same,
+                    bytes: self.total as usize,
+                    mask,
+                    pc: self.pc,
+                    write: self.store,
+                },
+            ),
+        }
     }
 }
 

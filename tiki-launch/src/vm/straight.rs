@@ -35,8 +35,8 @@ pub(super) enum What {
 #[derive(Debug)]
 pub(super) struct Site<'a, 'e> {
     pub(super) env: &'a super::launch::Env<'e>,
-    /// Somebody looks on: what reaches memory that others see goes the long way.
-    pub(super) watched: bool,
+    /// Who looks on at what reaches memory that others see.
+    pub(super) eye: Option<super::race::Eye<'a>>,
     pub(super) file: &'a mut File,
     pub(super) local: &'a mut [Plane],
     pub(super) shared: &'a mut super::shared::Shared,
@@ -44,12 +44,12 @@ pub(super) struct Site<'a, 'e> {
 
 /// The plain steps of a program, one for each of its steps.
 pub(super) fn pieces(code: &[Step], always: u32) -> Vec<Plain> {
-    let mut out: Vec<Plain> = code
-        .iter()
-        .map(|step| {
+    let mut out: Vec<Plain> = (0..)
+        .zip(code)
+        .map(|(pc, step)| {
             let what = match &step.act {
                 Act::Lanes(run) => What::Lanes(*run),
-                Act::Ask(ask) => Reach::of(step, ask).map_or(What::Other, What::Reach),
+                Act::Ask(ask) => Reach::of(step, ask, pc).map_or(What::Other, What::Reach),
                 _ => What::Other,
             };
             let (guard, negated) = step.guard.unwrap_or((always, false));

@@ -99,6 +99,9 @@ impl Team {
             if cur.pc >= limit {
                 break;
             }
+            if watched {
+                self.watch_settle(b, warp);
+            }
             let at = cur.pc as usize;
             let mut n = kernel.plain[at].length.min(*budget).min(limit - cur.pc);
             if follow {
@@ -111,8 +114,9 @@ impl Team {
                 0
             };
             if n > 0 {
+                let index = warp.index;
                 let mut site = Site {
-                    watched,
+                    eye: self.watch.as_deref_mut().map(|watch| watch.at(b, index)),
                     env,
                     file: &mut warp.file,
                     local: &mut warp.local,

@@ -7,14 +7,41 @@ use super::super::exec::Ctx;
 use super::super::launch::Env;
 use super::super::warp::Warp;
 use super::blocks::Global;
-use super::cell::{STRONG, Stamp};
-use super::place::{Range, global_place, shared_place};
+use super::cell::{Clash, STRONG, Stamp};
+use super::line::Shadow;
+use super::place::{Piece, Range, global_place, shared_place};
 use super::report::{Hits, Place};
 use super::{View, Watch};
 use std::sync::PoisonError;
 use tiki_kernel::isa::Space;
 use tiki_kernel::isa::meaning::LANES;
 use tiki_kernel::isa::meaning::ask::{Access, Atomic, Sync};
+
+/// Puts a stamp on bytes; the first clash and its word.
+#[inline]
+pub(super) fn enter(
+    shadow: &mut Shadow,
+    range: Range,
+    s: Stamp,
+    write: bool,
+    view: &View<'_>,
+) -> Option<(Clash, usize)> {
+    let mut first = None;
+    let of = |mask| Stamp {
+        bits: s.bits | mask,
+        ..s
+    };
+    for piece in range.pieces() {
+        let clash = match piece {
+            Piece::Line(line) => shadow.enter_line(line, of(0xf), write, view),
+            Piece::Word(word, mask) => shadow
+                .enter(word, of(mask), write, view)
+                .map(|clash| (clash, word)),
+        };
+        first = first.or(clash);
+    }
+    first
+}
 
 impl Watch {
     /// Puts a stamp on shared bytes.
@@ -48,14 +75,8 @@ impl Watch {
                 lanes: *lanes,
             };
             let shadow = &mut shared[block];
-            for (word, mask) in (Range { at, bytes }).words() {
-                let stamp = Stamp {
-                    bits: s.bits | mask,
-                    ..s
-                };
-                if let Some(clash) = shadow.enter(word, stamp, write, &view) {
-                    first.get_or_insert((clash, 4 * word));
-                }
+            if let Some((clash, word)) = enter(shadow, Range { at, bytes }, s, write, &view) {
+                first = Some((clash, 4 * word));
             }
         }
         if let Some((clash, byte)) = first {
@@ -78,18 +99,9 @@ impl Watch {
         hits: &mut Hits,
     ) {
         let view = self.view(w);
-        let shadow = global.shadows.entry(buffer).or_default();
-        let mut first = None;
-        for (word, mask) in (Range { at, bytes }).words() {
-            let stamp = Stamp {
-                bits: s.bits | mask,
-                ..s
-            };
-            if let Some(clash) = shadow.enter(word, stamp, write, &view) {
-                first.get_or_insert((clash, 4 * word));
-            }
-        }
-        if let Some((clash, byte)) = first {
+        let first = enter(global.shadow(buffer), Range { at, bytes }, s, write, &view);
+        if let Some((clash, word)) = first {
+            let byte = 4 * word;
             let code = self.classify(&clash, w, true, write);
             hits.add(code, clash, lanes, Place::Global { buffer, byte });
         }
@@ -276,7 +288,7 @@ impl Watch {
     ) {
         let w = self.number(ctx, warp);
         let (list, n) = parts(space, own, ctx.mask, at);
-        let mut places = vec![];
+        let mut places = std::mem::take(&mut self.places);
         for p in list.iter().take(n).flatten() {
             for i in (0..LANES).filter(|i| p.mask >> i & 1 == 1) {
                 let place = match p.space {
@@ -291,18 +303,20 @@ impl Watch {
                 }
             }
         }
-        let shared: Vec<_> = places.iter().filter(|p| p.0).map(|p| p.1).collect();
-        let global: Vec<_> = places.iter().filter(|p| !p.0).map(|p| p.1).collect();
-        if !shared.is_empty() {
+        if places.iter().any(|p| p.0) {
             let mut flags = std::mem::take(&mut self.flags);
-            self.exchange(&mut flags, w, &shared, order, reads, writes);
+            let shared = places.iter().filter(|p| p.0).map(|p| p.1);
+            self.exchange(&mut flags, w, shared, order, reads, writes);
             self.flags = flags;
         }
-        if !global.is_empty() {
+        if places.iter().any(|p| !p.0) {
+            let global = places.iter().filter(|p| !p.0).map(|p| p.1);
             self.with_global(ctx.env, |watch, g| {
-                watch.exchange(&mut g.flags, w, &global, order, reads, writes);
+                watch.exchange(&mut g.flags, w, global, order, reads, writes);
             });
         }
+        places.clear();
+        self.places = places;
         if writes {
             self.tick(w);
         }

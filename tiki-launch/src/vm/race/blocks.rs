@@ -8,14 +8,26 @@
 use super::super::fault::{Code, Fault, Other};
 use super::super::launch::Env;
 use super::Flag;
-use super::cell::{Cell, PAGE, STRONG, Shadow, Stamp};
+use super::cell::{Cell, STRONG, Stamp};
+use super::line::{LINE, Shadow};
 use std::collections::{BTreeMap, HashMap};
 
 /// Global memory: by buffer, and what was released where.
 #[derive(Debug, Default)]
 pub(in crate::vm) struct Global {
-    pub(super) shadows: HashMap<usize, Shadow>,
+    /// By number of the buffer.
+    pub(super) shadows: Vec<Shadow>,
     pub(super) flags: HashMap<(usize, usize), Flag>,
+}
+
+impl Global {
+    /// The record of a buffer.
+    pub(super) fn shadow(&mut self, buffer: usize) -> &mut Shadow {
+        if buffer >= self.shadows.len() {
+            self.shadows.resize_with(buffer + 1, Shadow::default);
+        }
+        &mut self.shadows[buffer]
+    }
 }
 
 /// A word as the teams so far have left it.
@@ -31,7 +43,7 @@ struct Left {
 /// What teams have done to global memory.
 #[derive(Debug, Default)]
 pub(in crate::vm) struct Between {
-    pages: HashMap<(usize, usize), Box<[Left; PAGE]>>,
+    lines: HashMap<(usize, usize), Box<[Left; LINE]>>,
 }
 
 fn half(s: &Stamp) -> u8 {
@@ -51,20 +63,18 @@ impl Between {
     /// Lays the record of a team on what was there; what clashes.
     pub(in crate::vm) fn lay(&mut self, env: &Env<'_>, team: u32, global: Global) -> Vec<Fault> {
         let mut found = BTreeMap::new();
-        let mut buffers: Vec<_> = global.shadows.into_iter().collect();
-        buffers.sort_by_key(|b| b.0);
-        for (buffer, shadow) in buffers {
-            let Shadow { pages, lists } = shadow;
-            for (n, page) in pages.into_iter().enumerate() {
-                let Some(page) = page else { continue };
+        for (buffer, shadow) in global.shadows.iter().enumerate() {
+            for (n, line) in shadow.lines() {
                 let old = self
-                    .pages
+                    .lines
                     .entry((buffer, n))
-                    .or_insert_with(|| Box::new([Left::default(); PAGE]));
-                for (i, (cell, left)) in page.iter().zip(old.iter_mut()).enumerate() {
-                    let byte = 4 * (n * PAGE + i);
-                    let clash = meet(cell, lists.of(cell), left, team);
+                    .or_insert_with(|| Box::new([Left::default(); LINE]));
+                for (i, left) in old.iter_mut().enumerate() {
+                    let cell = line.cell(i);
+                    let byte = 4 * (n * LINE + i);
+                    let clash = meet(&cell, shadow.lists.of(&cell), left, team);
                     if let Some((mine, theirs, wrote)) = clash {
+                        let mine = mine.of_word(i);
                         found.entry(mine.pc).or_insert_with(|| {
                             fault(env, team, (buffer, byte), &mine, theirs, wrote)
                         });

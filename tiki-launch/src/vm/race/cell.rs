@@ -1,13 +1,9 @@
 //! The memory of a word: who wrote its bytes last, and who has read them since.
 //!
-//! Each word of memory has a [`Cell`]; cells lie in pages that are made when they are touched, so that the
-//! cost follows the accesses and not the size of the memory. A [`Stamp`] names bytes of the word by a mask.
-//! Accesses that neither cover nor follow one another spill into a list behind the cell.
+//! A [`Stamp`] names bytes of the word by a mask. Accesses that neither cover nor follow one another spill into
+//! a list behind the cell. Cells lie in lines ([`super::line`]).
 
 use super::clock::Known;
-
-/// Words of a page.
-pub(super) const PAGE: usize = 64;
 
 /// Bits of a stamp beside the mask of bytes.
 pub(super) const STRONG: u8 = 0x10;
@@ -16,6 +12,9 @@ pub(super) const ASYNC: u8 = 0x20;
 /// By a copy of a thread: an ordinary write, yet every card shows it to the asynchronous path once it is
 /// waited for, and compilers rely on that.
 pub(super) const COPY: u8 = 0x40;
+/// All bytes, by the ordinary path.
+#[cfg(test)]
+pub(super) const PLAIN_MASK: u8 = 0xf;
 /// Several lanes, or none.
 pub(super) const MANY: u8 = 0xff;
 
@@ -38,7 +37,7 @@ impl Stamp {
     pub(super) fn mask(&self) -> u8 {
         self.bits & 0xf
     }
-    fn same_moment(&self, other: &Stamp) -> bool {
+    pub(super) fn same_moment(&self, other: &Stamp) -> bool {
         (self.clock, self.agent, self.team) == (other.clock, other.agent, other.team)
             && (self.bits ^ other.bits) & 0xf0 == 0
     }
@@ -53,7 +52,7 @@ pub(in crate::vm) struct Cell {
     pub(super) write: Stamp,
     pub(super) read: Stamp,
     /// One more than the number of the list of further stamps; none if zero.
-    more: u32,
+    pub(super) more: u32,
 }
 
 /// Who looks: a warp with what it knows.
@@ -121,6 +120,21 @@ impl Lists {
         }
         &mut self.all[cell.more as usize - 1]
     }
+    /// Gives a cell a list of its own.
+    pub(super) fn give(&mut self, cell: &mut Cell, list: impl Iterator<Item = (Stamp, bool)>) {
+        self.list(cell).extend(list);
+    }
+    /// Takes a cell's list from it, to be put back.
+    pub(super) fn lift(&mut self, cell: &mut Cell) -> (u32, Vec<(Stamp, bool)>) {
+        let number = std::mem::take(&mut cell.more) - 1;
+        (number, std::mem::take(&mut self.all[number as usize]))
+    }
+    /// A list that is of no cell any more: its room is used again.
+    pub(super) fn put_back(&mut self, (number, mut list): (u32, Vec<(Stamp, bool)>)) {
+        list.clear();
+        self.all[number as usize] = list;
+        self.free.push(number);
+    }
     pub(super) fn of(&self, cell: &Cell) -> &[(Stamp, bool)] {
         match cell.more {
             0 => &[],
@@ -144,9 +158,22 @@ impl Cell {
         write: bool,
         view: &View<'_>,
     ) -> Option<Clash> {
+        let clash = self.look(lists, &s, write, view);
+        self.note(lists, s, write, view);
+        clash
+    }
+
+    /// With what an access clashes.
+    #[inline]
+    pub(super) fn look(
+        &self,
+        lists: &Lists,
+        s: &Stamp,
+        write: bool,
+        view: &View<'_>,
+    ) -> Option<Clash> {
         let m = s.mask();
         let strong = |o: &Stamp| o.bits & s.bits & STRONG != 0;
-        let mut clash = None;
         let look = |o: &Stamp, wrote: bool| -> Option<Clash> {
             if o.mask() & m == 0 || !(wrote || write) || strong(o) {
                 return None;
@@ -159,12 +186,19 @@ impl Cell {
                 unfenced,
             })
         };
-        clash = clash.or_else(|| look(&self.write, true));
-        clash = clash.or_else(|| look(&self.read, false));
+        let mut clash = look(&self.write, true).or_else(|| look(&self.read, false));
         if self.more != 0 {
             for (o, wrote) in lists.of(self) {
                 clash = clash.or_else(|| look(o, *wrote));
             }
+        }
+        clash
+    }
+
+    /// Notes an access.
+    #[inline]
+    pub(super) fn note(&mut self, lists: &mut Lists, s: Stamp, write: bool, view: &View<'_>) {
+        if self.more != 0 {
             self.prune(lists, &s, write, view);
         }
         if write {
@@ -172,7 +206,6 @@ impl Cell {
         } else {
             self.note_read(lists, s, view);
         }
-        clash
     }
 
     fn note_write(&mut self, lists: &mut Lists, s: Stamp) {
@@ -244,36 +277,4 @@ fn superseded(old: &Stamp, new: &Stamp, view: &View<'_>) -> bool {
         return old.clock <= new.clock && (old.bits & STRONG == 0 || new.bits & STRONG != 0);
     }
     old.bits & STRONG == 0 && view.after(old, MANY, u32::MAX)
-}
-
-/// Pages of cells of one memory.
-#[derive(Debug, Default)]
-pub(super) struct Shadow {
-    pub(super) pages: Vec<Option<Box<[Cell; PAGE]>>>,
-    pub(super) lists: Lists,
-}
-
-impl Shadow {
-    /// Notes an access to a word.
-    #[inline]
-    pub(super) fn enter(
-        &mut self,
-        word: usize,
-        s: Stamp,
-        write: bool,
-        view: &View<'_>,
-    ) -> Option<Clash> {
-        let (p, i) = (word / PAGE, word % PAGE);
-        if p >= self.pages.len() {
-            self.pages.resize_with(p + 1, || None);
-        }
-        let page = self.pages[p].get_or_insert_with(|| Box::new([Cell::default(); PAGE]));
-        page[i].enter(&mut self.lists, s, write, view)
-    }
-    pub(super) fn cell(&self, word: usize) -> Option<&Cell> {
-        self.pages
-            .get(word / PAGE)?
-            .as_ref()
-            .map(|p| &p[word % PAGE])
-    }
 }

@@ -24,6 +24,14 @@ impl Clock {
         }
         self.0[at] = self.0[at].max(to);
     }
+    /// Covers nothing any more.
+    fn clear(&mut self) {
+        self.0.clear();
+    }
+    /// Covers what another covers, and nothing else.
+    fn set(&mut self, other: &Clock) {
+        self.0.clone_from(&other.0);
+    }
     /// Covers what another covers.
     pub(super) fn join(&mut self, other: &Clock) {
         if self.0.len() < other.0.len() {
@@ -79,6 +87,20 @@ pub(in crate::vm) struct Known {
 }
 
 impl Known {
+    /// Knows nothing any more; keeps its room.
+    pub(super) fn clear(&mut self) {
+        self.seen.clear();
+        self.fenced.clear();
+        self.made.clear();
+        self.outside.0.clear();
+    }
+    /// Knows what another knows; keeps its room.
+    pub(super) fn set(&mut self, other: &Known) {
+        self.seen.set(&other.seen);
+        self.fenced.set(&other.fenced);
+        self.made.set(&other.made);
+        self.outside.0.clone_from(&other.outside.0);
+    }
     pub(super) fn join(&mut self, other: &Known) {
         self.seen.join(&other.seen);
         self.fenced.join(&other.fenced);

@@ -23,6 +23,16 @@ impl Team {
         }
     }
 
+    /// Before a straight piece: what is owed to a warp is given.
+    #[inline]
+    pub(in crate::vm) fn watch_settle(&mut self, b: usize, warp: &Warp) {
+        if self.watch.as_ref().is_some_and(|w| w.owes(b, warp.index)) {
+            self.watched(|watch, team| {
+                let w = b * watch.per_block + warp.index as usize;
+                watch.settle(team, b, w);
+            });
+        }
+    }
     /// Before a request that concerns the executing lanes alone.
     #[inline(always)]
     pub(in crate::vm) fn watch_ask(&mut self, ctx: &Ctx<'_, '_>, ask: &Ask, warp: &Warp, pc: u32) {
@@ -126,29 +136,43 @@ impl Watch {
     }
 
     fn object(&mut self, team: &Team, ctx: &Ctx<'_, '_>, ask: &Ask, warp: &Warp, pc: u32) {
-        let w = self.number(ctx, warp);
         let Some(address) = ctx.step.addresses.last() else {
             return;
         };
         let at = addresses(warp, address, ctx.mask);
-        let places: Vec<(usize, (u32, u32))> = (0..32)
-            .filter(|i| ctx.mask >> i & 1 == 1)
-            .filter_map(|i| {
-                let p = shared_place(team, ctx.b, at[i] & ((1 << 36) - 1), 8)?;
-                Some((i, (p.0 as u32, p.1 as u32)))
-            })
-            .collect();
-        let mut only: Vec<(u32, u32)> = places.iter().map(|p| p.1).collect();
+        let mut places = std::mem::take(&mut self.objects_at);
+        let mut only = std::mem::take(&mut self.objects_once);
+        places.extend((0..32).filter(|i| ctx.mask >> i & 1 == 1).filter_map(|i| {
+            let p = shared_place(team, ctx.b, at[i] & ((1 << 36) - 1), 8)?;
+            Some((i, (p.0 as u32, p.1 as u32)))
+        }));
+        only.extend(places.iter().map(|p| p.1));
         only.dedup();
+        self.object_at(team, ctx, ask, warp, pc, (&places, &only));
+        places.clear();
+        only.clear();
+        (self.objects_at, self.objects_once) = (places, only);
+    }
+
+    fn object_at(
+        &mut self,
+        team: &Team,
+        ctx: &Ctx<'_, '_>,
+        ask: &Ask,
+        warp: &Warp,
+        pc: u32,
+        (places, only): (&[(usize, (u32, u32))], &[(u32, u32)]),
+    ) {
+        let w = self.number(ctx, warp);
         match *ask {
             Ask::ObjectInit => {
                 for (i, p) in places {
-                    self.object_init(team, ctx, warp, p, i);
+                    self.object_init(team, ctx, warp, *p, *i);
                 }
             }
             Ask::ObjectInval => {
                 for p in only {
-                    if let Some(o) = self.objects.get_mut(&p) {
+                    if let Some(o) = self.objects.get_mut(p) {
                         o.ended = true;
                     }
                 }
@@ -156,14 +180,14 @@ impl Watch {
             Ask::ObjectArrive { release, .. } => {
                 for (i, p) in places {
                     let far = p.0 as usize != ctx.b;
-                    self.object_seen(team, ctx, warp, p, i, far);
+                    self.object_seen(team, ctx, warp, *p, *i, far);
                 }
-                self.object_arrive(team, w, &only, release);
+                self.object_arrive(team, w, only, release);
             }
-            Ask::CopyArrive { .. } => self.copies_arrive(team, w, &only),
+            Ask::CopyArrive { .. } => self.copies_arrive(team, w, only),
             Ask::StoreAsync(a) => {
                 let bytes = (a.bytes * a.count) as usize;
-                self.store_async(team, ctx, warp, bytes, &places, pc);
+                self.store_async(team, ctx, warp, bytes, places, pc);
             }
             _ => {}
         }

@@ -1,7 +1,7 @@
 //! Races: accesses of which one writes and that nothing orders.
 //!
 //! A [`Watch`] sees what a team does and keeps, for each word of memory that was touched, who wrote it last
-//! and who has read it since ([`cell`]), and for each warp what it knows to be over ([`clock`]). Barriers,
+//! and who has read it since ([`cell`]; for whole lines at once where they were touched as a whole, [`line`]), and for each warp what it knows to be over ([`clock`]). Barriers,
 //! barrier objects, ordered accesses and fences pass knowledge on; a wait for a group of copies, of stores
 //! or of multiplies gives knowledge of the accelerator's doings. So an access that nothing orders is found
 //! whichever way the threads happened to run, and in whatever order asynchronous work completed.
@@ -24,9 +24,11 @@ mod clock;
 mod flight;
 mod group;
 mod hooks;
+mod line;
 mod numbers;
 mod outgoing;
 mod place;
+mod quick;
 mod registers;
 mod report;
 mod sync;
@@ -39,11 +41,13 @@ use super::launch::Env;
 use super::options::Checks;
 use super::warp::Warp;
 pub(super) use blocks::Global;
-use cell::{Shadow, Stamp, View};
+use cell::{Stamp, View};
 use clock::{Known, Released};
 use flight::Flight;
 pub(super) use hooks::pc_of;
+use line::Shadow;
 pub(super) use numbers::finite;
+pub(super) use quick::{Eye, Touch};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -71,6 +75,17 @@ enum Kind {
 struct Gather {
     generation: u64,
     known: Rc<RefCell<Known>>,
+}
+
+impl Gather {
+    /// Nobody has come for this generation yet.
+    fn begin(&mut self, generation: u64, spare: &mut Vec<Rc<RefCell<Known>>>) {
+        self.generation = generation;
+        if Rc::strong_count(&self.known) > 1 {
+            self.known = spare.pop().unwrap_or_default();
+        }
+        self.known.borrow_mut().clear();
+    }
 }
 
 /// Knowledge that a warp has a right to once a generation is over.
@@ -129,6 +144,12 @@ pub(super) struct Watch {
     cluster: Gather,
     objects: HashMap<(u32, u32), Object>,
     groups: HashMap<usize, group::Group>,
+    /// Knowledge that nobody waits for any more: its room is used again.
+    spare: Vec<Rc<RefCell<Known>>>,
+    /// Lists of places, empty between uses.
+    places: Vec<(bool, (usize, usize))>,
+    objects_at: Vec<(usize, (u32, u32))>,
+    objects_once: Vec<(u32, u32)>,
     /// What the agents behind the warps are.
     kinds: Vec<Kind>,
     /// All checks are on: lanes of a warp are told apart, and costs counted.
@@ -164,6 +185,10 @@ impl Watch {
             cluster: Gather::default(),
             objects: HashMap::new(),
             groups: HashMap::new(),
+            spare: vec![],
+            places: vec![],
+            objects_at: vec![],
+            objects_once: vec![],
             kinds: vec![],
             lanes: env.options.checks == Checks::All,
             costs: Costs::default(),
@@ -198,18 +223,22 @@ impl Watch {
         if side.due.is_empty() {
             return;
         }
-        let known = &mut side.known;
-        side.due.retain(|d| {
+        let mut i = 0;
+        while let Some(d) = side.due.get(i) {
             let now = match d.bar {
                 Some(id) => team.blocks[b].bars[id as usize].generation,
                 None => team.cluster_generation,
             };
             if now == d.generation {
-                return true;
+                i += 1;
+                continue;
             }
-            known.join(&d.known.borrow());
-            false
-        });
+            let over = side.due.swap_remove(i);
+            side.known.join(&over.known.borrow());
+            if Rc::strong_count(&over.known) == 1 {
+                self.spare.push(over.known);
+            }
+        }
     }
     fn view(&self, w: usize) -> View<'_> {
         View {

@@ -3,6 +3,7 @@
 use super::super::block::Team;
 use super::super::launch::Env;
 use super::super::memory::split;
+use super::line::LINE;
 use tiki_kernel::isa::meaning::moves::RANK_SHIFT;
 
 /// Bytes of memory that a stamp is put on.
@@ -12,7 +13,31 @@ pub(super) struct Range {
     pub(super) bytes: usize,
 }
 
+/// What a range of bytes covers: a whole line, by its number, or bytes of a word.
+pub(super) enum Piece {
+    Line(usize),
+    Word(usize, u8),
+}
+
 impl Range {
+    /// Whole lines where there are some, else words.
+    pub(super) fn pieces(self) -> impl Iterator<Item = Piece> {
+        const BYTES: usize = 4 * LINE;
+        let end = self.at + self.bytes;
+        let (first, last) = (self.at.div_ceil(BYTES), end / BYTES);
+        let lines = first..last.max(first);
+        let (head, tail) = if lines.is_empty() {
+            (self.bytes, 0)
+        } else {
+            (first * BYTES - self.at, end - last * BYTES)
+        };
+        let part = |at, bytes| Range { at, bytes }.words();
+        part(self.at, head)
+            .map(|(word, mask)| Piece::Word(word, mask))
+            .chain(lines.map(Piece::Line))
+            .chain(part(end - tail, tail).map(|(word, mask)| Piece::Word(word, mask)))
+    }
+
     /// Words, each with the mask of the bytes in it.
     #[inline(always)]
     pub(super) fn words(self) -> impl Iterator<Item = (usize, u8)> {

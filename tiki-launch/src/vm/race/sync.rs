@@ -5,7 +5,7 @@ use super::super::exec::Ctx;
 use super::super::fault::Code;
 use super::super::warp::Warp;
 use super::clock::{Known, Released};
-use super::{Due, Flag, Gather, Kind, Object, Watch};
+use super::{Due, Flag, Kind, Object, Watch};
 use std::collections::HashMap;
 use tiki_kernel::isa::meaning::ask::Sync;
 
@@ -20,7 +20,13 @@ impl Watch {
             if let Some(heard) = side.heard.take() {
                 side.known.join(&heard);
             }
-            side.at_fence = Some((Box::new(side.known.clone()), wide));
+            match &mut side.at_fence {
+                Some((known, to)) => {
+                    known.set(&side.known);
+                    *to = wide;
+                }
+                None => side.at_fence = Some((Box::new(side.known.clone()), wide)),
+            }
         }
         self.tick(w);
     }
@@ -38,7 +44,7 @@ impl Watch {
         &mut self,
         flags: &mut HashMap<(usize, usize), Flag>,
         w: usize,
-        places: &[(usize, usize)],
+        places: impl Iterator<Item = (usize, usize)> + Clone,
         order: Sync,
         reads: bool,
         writes: bool,
@@ -46,8 +52,8 @@ impl Watch {
         let team = self.team;
         let side = &mut self.sides[w];
         if reads {
-            for place in places {
-                let Some(flag) = flags.get(place) else {
+            for place in places.clone() {
+                let Some(flag) = flags.get(&place) else {
                     continue;
                 };
                 let mut all: Vec<&Released> = flag.values().collect();
@@ -75,13 +81,13 @@ impl Watch {
         for place in places {
             // A plain write ends what was released there; one that also reads carries it on.
             if !reads
-                && let Some(flag) = flags.get_mut(place)
+                && let Some(flag) = flags.get_mut(&place)
                 && released.is_none()
             {
                 flag.clear();
             }
             if let Some(r) = &released {
-                let flag = flags.entry(*place).or_default();
+                let flag = flags.entry(place).or_default();
                 if !reads {
                     flag.retain(|t, _| *t == team);
                 }
@@ -114,10 +120,7 @@ impl Watch {
         let generation = team.blocks[ctx.b].bars[id as usize].generation;
         let gather = self.bars.entry((ctx.b, id)).or_default();
         if gather.generation != generation {
-            *gather = Gather {
-                generation,
-                ..Gather::default()
-            };
+            gather.begin(generation, &mut self.spare);
         }
         gather.known.borrow_mut().join(&self.sides[w].known);
         if wait {
@@ -134,10 +137,7 @@ impl Watch {
     pub(super) fn cluster_arrive(&mut self, team: &Team, w: usize, release: bool) {
         let generation = team.cluster_generation;
         if self.cluster.generation != generation {
-            self.cluster = Gather {
-                generation,
-                ..Gather::default()
-            };
+            self.cluster.begin(generation, &mut self.spare);
         }
         if release {
             self.cluster.known.borrow_mut().join(&self.sides[w].known);
@@ -160,8 +160,8 @@ impl Watch {
         let phase = team.objects.phase(place.0, place.1)?;
         let o = self.objects.get_mut(&place)?;
         if o.phase != phase {
-            let gather = std::mem::take(&mut o.gather);
-            o.done.join(&gather);
+            o.done.join(&o.gather);
+            o.gather.clear();
             o.phase = phase;
         }
         Some(o)

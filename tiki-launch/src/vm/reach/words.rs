@@ -58,7 +58,7 @@ impl Reach {
                 let Some(o) = self.offsets(site, mask, site.shared.len) else {
                     return false;
                 };
-                if !known::<W>(site, &o, mask) {
+                if !known::<W>(site, &o, mask) || !self.seen(site, &o, None, mask) {
                     return false;
                 }
                 let words = &site.shared.words;
@@ -98,6 +98,9 @@ impl Reach {
                 let Some(o) = self.offsets(site, mask, site.shared.len) else {
                     return false;
                 };
+                if !self.seen(site, &o, None, mask) {
+                    return false;
+                }
                 let shared = &mut *site.shared;
                 if let Some(first) = o.run
                     && mask == u32::MAX
@@ -208,6 +211,10 @@ impl Reach {
                 {
                     return false;
                 }
+                if !self.seen(site, &o, None, mask) {
+                    return false;
+                }
+                let shared = &*site.shared;
                 for i in 0..LANES {
                     out[i] = cut(shared.words[o.at[i] as usize / 4], o.at[i]);
                 }
@@ -228,6 +235,9 @@ impl Reach {
                 let Some(o) = self.offsets(site, mask, site.shared.len) else {
                     return false;
                 };
+                if !self.seen(site, &o, None, mask) {
+                    return false;
+                }
                 let from = &site.file.words[slot].0;
                 for i in 0..LANES {
                     if mask >> i & 1 == 1 {
