@@ -1,6 +1,9 @@
 //! What is found beside data in flight: races between blocks and lanes, costs, births of NaN, and the same
 //! findings for any number of host threads.
 
+#[path = "findings/lone.rs"]
+mod lone;
+
 use tiki_launch::vm::{Arg, Async, Checks, Code, Fault, Options, Report, Severity, Shot, Vm};
 
 /// A kernel over one buffer `p` of 4096 words; the body has the address of its thread's word in `%a1`.

@@ -53,6 +53,11 @@ impl Team {
                     let old = match &global {
                         Some((buffer, off)) => {
                             let at = off[i] + k * size;
+                            if !ctx.env.kernel.communicates {
+                                // Other blocks may be at it: they run on other threads.
+                                buffer.bytes.change(at, |old| (a.apply_global)(old, b));
+                                continue;
+                            }
                             let old = buffer.bytes.load(at, size);
                             if let Some(new) = change(old) {
                                 buffer.bytes.store(at, size, new & ones);

@@ -6,7 +6,7 @@
 //! 4. Resolve each instruction.
 
 use super::program::{ABSENT, Act, Address, Kernel, LoadError, Start, Step, Use};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use tiki_kernel::isa::meaning::compare::{NEGATED, combine_flag};
 use tiki_kernel::isa::meaning::{Args, Ask, Meaning, SINK_PRED};
 use tiki_kernel::isa::special::Tells;
@@ -48,6 +48,8 @@ pub(super) struct Decoder<'m> {
     pub(super) shared_vars: Vec<(u32, u32, String)>,
     /// Registers that steps read and write, by number of the step.
     pub(super) uses: Vec<(u32, Box<[Use]>)>,
+    pub(super) products: Vec<super::index::Product>,
+    pub(super) choices: HashSet<u32>,
     pub(super) errors: Vec<String>,
 }
 
@@ -90,6 +92,8 @@ pub(super) fn kernel(
         shared: 0,
         shared_vars: vec![],
         uses: vec![],
+        products: vec![],
+        choices: HashSet::new(),
         errors: vec![],
     };
     let mut order = vec![f];
@@ -142,7 +146,13 @@ pub(super) fn kernel(
         uses: d.take_uses(),
         multiplies: d.multiplies(),
         name: f.name.clone(),
-        communicates: order.iter().any(|f| communicates(f)),
+        communicates: super::between::communicates(&order),
+        text: f.clone(),
+        registers: std::sync::OnceLock::new(),
+        slots: std::mem::take(&mut d.regs[0]),
+        looks: std::sync::OnceLock::new(),
+        products: std::mem::take(&mut d.products),
+        choices: std::mem::take(&mut d.choices),
         plain: super::straight::pieces(&d.code, TRUE),
         code: d.code,
         words: d.words,
@@ -172,21 +182,6 @@ fn parameters(f: &Function) -> (Vec<(u32, u32)>, u32) {
         })
         .collect();
     (list, at as u32)
-}
-
-/// Whether blocks can see one another before the launch ends.
-fn communicates(f: &Function) -> bool {
-    f.insts().any(|(_, i)| match &i.op.row.meaning {
-        Meaning::Asks(ask) => match ask(&i.op) {
-            Some(Ask::Load(a) | Ask::Store(a)) => {
-                a.strong && !matches!(a.space, Space::Shared | Space::SharedCta)
-            }
-            Some(Ask::Atomic(a)) => !matches!(a.space, Space::Shared | Space::SharedCta),
-            Some(Ask::BulkStore { reduce: Some(_) } | Ask::BoxStore { reduce: Some(_) }) => true,
-            _ => false,
-        },
-        Meaning::Lanes(_) => false,
-    })
 }
 
 impl<'m> Decoder<'m> {
@@ -295,10 +290,18 @@ impl<'m> Decoder<'m> {
         self.starts.push(self.code.len() as u32);
         let first = self.code.len();
         let mut labels = vec![ABSENT; f.labels.len()];
-        for s in f.body.iter().flatten() {
+        let feeding = super::index::feeding(f);
+        for (at, s) in f.body.iter().flatten().enumerate() {
             match s {
                 Stmt::Label(l) => labels[l.0 as usize] = self.code.len() as u32,
                 Stmt::Inst(i) => {
+                    if let Some(signed) = feeding.get(&at) {
+                        let pc = self.code.len() as u32;
+                        self.products.push(super::index::Product {
+                            pc,
+                            signed: *signed,
+                        });
+                    }
                     if let Err(e) = self.inst(n, f, i, order) {
                         self.errors
                             .push(format!("line {}: `{}`: {e}", i.line, i.op));
@@ -436,6 +439,9 @@ impl<'m> Decoder<'m> {
                     self.value(n, o, ty)?
                 }
             };
+        }
+        if super::index::chooses(i) {
+            self.choices.insert(self.code.len() as u32);
         }
         let (line, loc) = (step.line, step.loc);
         let extra = |act: Act| Step {

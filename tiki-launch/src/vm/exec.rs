@@ -104,6 +104,7 @@ impl Team {
             Act::Copies(list) => {
                 for (from, to, bytes) in list {
                     super::planes::copy_own(warp, *from, *to, *bytes, ctx.mask);
+                    self.watch_passed(ctx, warp, *to, *bytes);
                 }
                 Ok(After::Next)
             }

@@ -11,7 +11,7 @@ use super::dispatch::{Checked, Level};
 use super::fault::{Code, Fault};
 use super::ledger::{Ledger, Outcome};
 use super::memory::Table;
-use super::options::{Async, Options};
+use super::options::{Async, Checks, Options};
 use super::program::{Kernel, Program};
 use super::race::Global;
 use std::collections::VecDeque;
@@ -172,7 +172,10 @@ pub(super) fn run(env: &Env<'_>) -> Result<Report, Box<Fault>> {
     } else {
         in_parallel(env, teams, threads)
     };
-    let (steps, findings, costs) = ledger.close(env);
+    let (steps, mut findings, costs) = ledger.close(env);
+    if env.options.checks == Checks::All {
+        findings.extend(super::pressure::findings(env));
+    }
     Ok(Report {
         blocks: teams * size,
         warp_instructions: steps,

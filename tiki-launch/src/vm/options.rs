@@ -22,8 +22,9 @@ pub enum Checks {
     /// Reads of shared memory that nothing wrote, masks, barriers that not all reach.
     #[default]
     Check,
-    /// That, races and data in flight by byte, misuse of copies and multiplies, and what accesses cost: every
-    /// access is recorded, at some forty times the cost of the run itself.
+    /// That, races and data in flight by byte, misuse of copies and multiplies, reads of registers and of a
+    /// thread's own memory that nothing wrote, indices that wrap, and what accesses cost: every access is recorded,
+    /// at several times the cost of the run itself, more where lanes do not lie side by side.
     All,
 }
 

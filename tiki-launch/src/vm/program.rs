@@ -5,7 +5,10 @@
 //! addresses. Functions have planes of their own, so recursion is refused. Anything that the table or the
 //! machine does not have is refused here, all of it at once.
 
-use std::collections::HashMap;
+use super::looks::Looks;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::OnceLock;
+use tiki_kernel::budget::registers::Bound;
 use tiki_kernel::isa::Special;
 use tiki_kernel::isa::meaning::{Args, Ask, Run};
 use tiki_kernel::ptx::{self, Directive, Loc, Module};
@@ -74,6 +77,16 @@ pub(super) struct Kernel {
     pub(super) directives: Vec<Directive>,
     /// Registers that each step reads and writes.
     pub(super) uses: Vec<Box<[Use]>>,
+    /// Products that feed addresses, in order.
+    pub(super) products: Vec<super::index::Product>,
+    /// The entry's own text, and what bounds its registers, once somebody asked.
+    pub(super) text: ptx::Function,
+    pub(super) registers: OnceLock<BTreeMap<Option<u32>, Bound>>,
+    /// Steps that take one of two values.
+    pub(super) choices: HashSet<u32>,
+    /// Planes of the entry's registers.
+    pub(super) slots: Vec<u32>,
+    pub(super) looks: OnceLock<Looks>,
     /// It has a warpgroup's multiplies, which hold registers.
     pub(super) multiplies: bool,
     /// Blocks may wait for one another or depend on their order.
@@ -150,6 +163,10 @@ pub(super) struct Step {
 pub(super) const ABSENT: u32 = u32::MAX;
 
 impl Kernel {
+    /// Where the watch looks closer.
+    pub(super) fn looks(&self) -> &Looks {
+        self.looks.get_or_init(|| Looks::of(self))
+    }
     pub(super) fn block_limit(&self) -> Option<(bool, [u32; 3])> {
         self.directives.iter().find_map(|d| match d {
             Directive::ReqNtid(n) => Some((true, *n)),

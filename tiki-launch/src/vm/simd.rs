@@ -56,6 +56,16 @@ impl Bytes {
             _ => self.narrow8(at).store(value as u8, Relaxed),
         }
     }
+    /// Changes the word at a multiple of four, whoever else does at the same time.
+    pub(super) fn change(&self, at: usize, to: impl Fn(u64) -> u64) {
+        let word = &self.words[at / 4];
+        let mut old = word.load(Relaxed);
+        while let Err(now) =
+            word.compare_exchange_weak(old, to(u64::from(old)) as u32, Relaxed, Relaxed)
+        {
+            old = now;
+        }
+    }
     #[inline(always)]
     fn narrow16(&self, at: usize) -> &AtomicU16 {
         let word: *const AtomicU32 = &self.words[at / 4];

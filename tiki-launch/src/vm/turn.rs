@@ -94,6 +94,7 @@ impl Team {
         let watched = self.watch.is_some();
         let numbers = watched && env.options.numbers;
         let follow = numbers || (watched && kernel.multiplies);
+        let looks = watched.then(|| kernel.looks()).filter(|l| !l.is_empty());
         let mut limit = warp.limit(&cur);
         while *budget > 0 {
             if cur.pc >= limit {
@@ -107,6 +108,12 @@ impl Team {
             if follow {
                 n = n.min(1);
                 self.follow(env, b, warp, &cur);
+            }
+            if let Some(looks) = looks {
+                let step = &kernel.code[at];
+                let mask = cur.mask & step.guard.map_or(u32::MAX, |g| guard(warp, g));
+                let ctx = Ctx { env, b, step, mask };
+                n = looks.look(self, &ctx, warp, cur.pc, n);
             }
             let finite = if numbers && n > 0 {
                 super::race::finite(&kernel.uses[at], warp, false)

@@ -204,6 +204,9 @@ impl Watch {
                         }
                     }
                 }),
+                Space::Local => {
+                    self.own_memory(team, ctx, warp, (&p.at, p.mask), total, write);
+                }
                 _ => {}
             }
         }

@@ -13,6 +13,9 @@ use super::{Known, Watch};
 use tiki_kernel::isa::meaning::Ask;
 use tiki_kernel::isa::meaning::ask::{Access, Multiply};
 
+/// Objects that lanes name: lane by lane, and each once.
+type Places<'a> = (&'a [(usize, (u32, u32))], &'a [(u32, u32)]);
+
 impl Team {
     /// Runs `f` with the watch, if there is one.
     #[inline(always)]
@@ -161,7 +164,7 @@ impl Watch {
         ask: &Ask,
         warp: &Warp,
         pc: u32,
-        (places, only): (&[(usize, (u32, u32))], &[(u32, u32)]),
+        (places, only): Places<'_>,
     ) {
         let w = self.number(ctx, warp);
         match *ask {

@@ -32,6 +32,7 @@ mod quick;
 mod registers;
 mod report;
 mod sync;
+pub(super) mod unset;
 
 use super::block::Team;
 use super::costs::Costs;
@@ -113,6 +114,7 @@ struct Side {
     writings: Flight,
     multiplies: Flight,
     registers: registers::Registers,
+    written: unset::Written,
 }
 
 /// A barrier object, as the watch sees it.
@@ -160,13 +162,16 @@ pub(super) struct Watch {
 
 impl Watch {
     pub(super) fn new(env: &Env<'_>, team: u64, blocks: usize, warps: usize) -> Option<Box<Watch>> {
-        // Recording every access costs forty times the run itself.
+        // Recording every access costs several times the run itself.
         if env.options.checks != Checks::All {
             return None;
         }
         let sides = (0..blocks * warps)
             .map(|w| {
-                let mut side = Side::default();
+                let mut side = Side {
+                    written: unset::Written::new(env.kernel),
+                    ..Side::default()
+                };
                 side.known.seen.raise(w as u16, 1);
                 if Watch::follows_registers(env) {
                     side.registers = registers::Registers::new(env.kernel.words);

@@ -61,6 +61,19 @@ impl Watch {
 }
 
 impl Eye<'_> {
+    /// Notes an access of all lanes to one place of their own memory; no, if there is something to say about it.
+    #[inline(never)]
+    pub(in crate::vm) fn note_own(
+        &mut self,
+        at: u32,
+        bytes: usize,
+        mask: u32,
+        write: bool,
+    ) -> bool {
+        let written = &mut self.watch.sides[self.warp].written;
+        written.own(at as usize, bytes, mask, write) == 0
+    }
+
     /// Notes an access; no, if there is something to say about it.
     #[inline(never)]
     pub(in crate::vm) fn note(&mut self, env: &Env<'_>, t: &Touch<'_>) -> bool {

@@ -176,7 +176,7 @@ impl Watch {
     }
 
     /// A finding of the executing warp that is no clash.
-    pub(super) fn complain(
+    pub(in crate::vm) fn complain(
         &mut self,
         team: &Team,
         ctx: &Ctx<'_, '_>,

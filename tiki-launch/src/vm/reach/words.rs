@@ -158,6 +158,11 @@ impl Reach {
                 if !o.same {
                     return false;
                 }
+                if let Some(eye) = &mut site.eye
+                    && !eye.note_own(o.at[0], 4 * W, mask, self.store)
+                {
+                    return false;
+                }
                 let at = o.at[0] as usize / 4;
                 for k in 0..W {
                     let plane = &mut site.file.words[self.slots[k] as usize];
