@@ -7,8 +7,8 @@
 mod products;
 
 use products::{Call, run};
-use tiki::gemm::{Epilogue, GemmError, batched, choose, grouped, product};
-use tiki::prelude::{bf16, e4m3, f16};
+use tiki::gemm::{Activation, Epilogue, GemmError, batched, by_groups, choose, grouped, product};
+use tiki::prelude::{bf16, e4m3, e5m2, f16};
 use tiki::vm::{Async, Options};
 use tiki::{Device, Tensor};
 
@@ -41,13 +41,34 @@ fn products_agree_with_f64_on_ampere() {
     judged(products::all(&device, false));
 }
 
+/// Machines of every order of asynchronous completion, with all checks.
+fn in_all_orders(target_name: &str, mut at: impl FnMut(&Device) -> Vec<Vec<u8>>) {
+    let mut first = None;
+    let seeds = (1..4).map(Async::Seed);
+    for completion in [Async::Eager, Async::Late].into_iter().chain(seeds) {
+        let options = Options {
+            completion,
+            ..Options::default()
+        };
+        let got = at(&Device::vm_with(target(target_name), options).unwrap());
+        let same = first.get_or_insert_with(|| got.clone()) == &got;
+        assert!(same, "{target_name}, {completion:?} changes a result");
+    }
+}
+
 #[test]
 fn no_order_of_completion_changes_a_bit() {
-    let at = |device: &Device| {
-        let call = |extents| Call {
-            extents,
-            ..Call::default()
-        };
+    let call = |extents| Call {
+        extents,
+        ..Call::default()
+    };
+    let finished = |extents| Call {
+        bias: true,
+        beta: 1.5,
+        activation: Activation::Gelu,
+        ..call(extents)
+    };
+    in_all_orders("sm_90a", |device| {
         judged(vec![
             run::<f16, f16>(device, call((130, 264, 200))),
             run::<bf16, bf16>(device, call((16, 72, 264))),
@@ -58,29 +79,36 @@ fn no_order_of_completion_changes_a_bit() {
                     ..call((130, 72, 136))
                 },
             ),
-            run::<f16, f16>(
+            run::<f16, f16>(device, finished((130, 136, 72))),
+            run::<bf16, bf16>(
                 device,
                 Call {
-                    bias: true,
-                    beta: 1.5,
-                    ..call((130, 136, 72))
+                    own: true,
+                    ..finished((130, 136, 72))
                 },
             ),
             run::<e4m3, bf16>(device, call((130, 72, 272))),
+            run::<e5m2, f16>(device, finished((130, 72, 272))),
+            run::<f32, f32>(
+                device,
+                Call {
+                    precision: tiki::gemm::Precision::Tf32,
+                    ..finished((130, 72, 136))
+                },
+            ),
+            // In parts.
+            run::<f16, f16>(device, finished((40, 72, 4096))),
         ])
-    };
-    let with = |completion| {
-        let options = Options {
-            completion,
-            ..Options::default()
-        };
-        at(&Device::vm_with(target("sm_90a"), options).unwrap())
-    };
-    let eager = with(Async::Eager);
-    assert!(eager == with(Async::Late));
-    for seed in 1..4 {
-        assert!(eager == with(Async::Seed(seed)), "seed {seed}");
-    }
+    });
+    in_all_orders("sm_80", |device| {
+        judged(vec![
+            run::<f16, f16>(device, call((130, 136, 200))),
+            run::<bf16, bf16>(device, finished((130, 136, 72))),
+            run::<f16, f16>(device, finished((33, 35, 1037))),
+            run::<f32, f32>(device, finished((70, 36, 104))),
+            run::<i8, i32>(device, call((70, 36, 104))),
+        ])
+    });
 }
 
 #[test]
@@ -99,11 +127,6 @@ fn what_is_not_built_is_told() {
     let hopper = Device::vm().unwrap();
     let a: Tensor<e4m3, 2> = hopper.zeros([32, 72]).unwrap();
     let c: Tensor<bf16, 2> = hopper.zeros([32, 32]).unwrap();
-    let text = choose(&hopper, &a, &a, &c, &Epilogue::default())
-        .unwrap_err()
-        .to_string();
-    assert!(text.contains("16 bytes"), "{text}");
-
     let b: Tensor<e4m3, 2> = hopper.zeros([32, 64]).unwrap();
     let text = choose(&hopper, &a, &b, &c, &Epilogue::default())
         .unwrap_err()
@@ -134,41 +157,135 @@ fn the_choice_follows_the_shape() {
     assert!(chosen(64, 64, 0).starts_with("any"));
 }
 
-#[test]
-fn batches_and_groups() {
-    let device = Device::vm().unwrap();
+/// Batches, rows by groups and lists, against products one by one.
+fn batches_and_groups<E, O>(
+    device: &Device,
+    (count, m, n, k): (usize, usize, usize, usize),
+) -> Vec<u8>
+where
+    E: products::Real + tiki::gemm::Product<O>,
+    O: products::Real + PartialEq,
+{
     let stream = device.stream();
-    let (m, n, k) = (24, 40, 16);
     let (a, b) = (
-        products::values::<f16>(3 * m * k, 5),
-        products::values::<f16>(3 * n * k, 6),
+        products::values::<E>(count * m * k, 5),
+        products::values::<E>(count * n * k, 6),
     );
     let (da, db) = (
-        device.tensor_from(&a, [3, m, k]).unwrap(),
-        device.tensor_from(&b, [3, n, k]).unwrap(),
+        device.tensor_from(&a, [count, m, k]).unwrap(),
+        device.tensor_from(&b, [count, n, k]).unwrap(),
     );
-    let mut c = device.zeros::<f16, 3>([3, m, n]).unwrap();
-    batched(&stream, &da, &db, &mut c, &Epilogue::default()).unwrap();
+    let mut c = device
+        .tensor_from(&vec![O::of(-77.0); count * m * n], [count, m, n])
+        .unwrap();
+    let chosen = batched(&stream, &da, &db, &mut c, &Epilogue::default()).unwrap();
     let all = c.to_vec().unwrap();
+    for i in 0..count {
+        for (r, q) in [(0, 0), (m / 2, n / 3), (m - 1, n - 1)] {
+            let (x, y) = (&a[(i * m + r) * k..][..k], &b[(i * n + q) * k..][..k]);
+            let terms = || x.iter().zip(y).map(|(x, y)| x.wide() * y.wide());
+            let (want, size) = (terms().sum::<f64>(), terms().map(f64::abs).sum::<f64>());
+            let got = all[(i * m + r) * n + q].wide();
+            let eight = if size_of::<E>() == 1 {
+                (k as f64 / 32.0 + 2.0) * 2f64.powi(-13)
+            } else {
+                0.0
+            };
+            let slack = (k as f64 + 8.0) * 2f64.powi(-23) + eight;
+            let bound = slack * size + want.abs() * O::HALF.0 * 1.01 + O::HALF.1;
+            assert!(
+                (got - want).abs() <= bound,
+                "{}: matrix {i}, ({r}, {q}): {got} for {want}",
+                chosen.instance
+            );
+        }
+    }
+    // The same as a list.
     let mut parts = Vec::new();
-    for i in 0..3 {
+    for i in 0..count {
         parts.push((
             da.at::<1, 2>([i]).unwrap(),
             db.at::<1, 2>([i]).unwrap(),
-            device.zeros::<f16, 2>([m, n]).unwrap(),
+            device.zeros::<O, 2>([m, n]).unwrap(),
         ));
     }
     let mut members: Vec<_> = parts.iter_mut().map(|(a, b, c)| (&*a, &*b, c)).collect();
     let choices = grouped(&stream, &mut members, &Epilogue::default()).unwrap();
-    assert_eq!(choices.len(), 3);
-    for (i, (_, _, c)) in parts.iter().enumerate() {
-        assert_eq!(c.to_vec().unwrap(), all[i * m * n..(i + 1) * m * n]);
+    assert_eq!(choices.len(), count);
+    // Rows that belong to different matrices: those of the batch turned, each 128 rows by another one.
+    let table: Vec<u32> = (0..(count * m).div_ceil(128))
+        .map(|t| ((2 * t + 1) % count) as u32)
+        .collect();
+    let rows = da.reshape([count * m, k]).unwrap();
+    let mut by = device
+        .tensor_from(&vec![O::of(-77.0); count * m * n], [count * m, n])
+        .unwrap();
+    let groups = device.tensor_from(&table, [table.len()]).unwrap();
+    by_groups(&stream, &rows, &db, &groups, &mut by, &Epilogue::default()).unwrap();
+    let found = by.to_vec().unwrap();
+    for (t, &g) in table.iter().enumerate() {
+        let range = 128 * t..(128 * t + 128).min(count * m);
+        let left = rows.slice(0, range.clone()).unwrap();
+        let mut one = device.zeros::<O, 3>([1, range.len(), n]).unwrap();
+        let right = db.at::<1, 2>([g as usize]).unwrap().with_rank().unwrap();
+        let left = left.with_rank().unwrap();
+        batched(&stream, &left, &right, &mut one, &Epilogue::default()).unwrap();
+        assert!(
+            found[range.start * n..range.end * n] == one.to_vec().unwrap()[..],
+            "rows of group {t}"
+        );
     }
-    let short = device.zeros::<f16, 3>([2, n, k]).unwrap();
+    all.into_iter()
+        .chain(found)
+        .flat_map(|x| x.bytes())
+        .collect()
+}
+
+#[test]
+fn many_products_in_one_kernel() {
+    in_all_orders("sm_90a", |device| {
+        vec![
+            batches_and_groups::<f16, f16>(device, (3, 136, 136, 72)),
+            batches_and_groups::<bf16, bf16>(device, (3, 24, 35, 17)),
+            batches_and_groups::<e4m3, bf16>(device, (2, 130, 72, 144)),
+        ]
+    });
+    in_all_orders("sm_80", |device| {
+        vec![
+            batches_and_groups::<f16, f16>(device, (3, 136, 136, 72)),
+            batches_and_groups::<i8, i32>(device, (3, 70, 35, 17)),
+        ]
+    });
+    let device = Device::vm().unwrap();
+    let a: Tensor<f16, 3> = device.zeros([3, 24, 16]).unwrap();
+    let short: Tensor<f16, 3> = device.zeros([2, 40, 16]).unwrap();
+    let mut c: Tensor<f16, 3> = device.zeros([3, 24, 40]).unwrap();
     assert!(matches!(
-        batched(&stream, &da, &short, &mut c, &Epilogue::default()),
+        batched(&device.stream(), &a, &short, &mut c, &Epilogue::default()),
         Err(GemmError::Shape { .. })
     ));
+    let mut none: Tensor<f16, 3> = device.zeros([3, 0, 40]).unwrap();
+    let rows = a.slice(1, 0..0).unwrap();
+    let b: Tensor<f16, 3> = device.zeros([3, 40, 16]).unwrap();
+    batched(&device.stream(), &rows, &b, &mut none, &Epilogue::default()).unwrap();
+}
+
+#[test]
+fn few_tiles_of_a_long_k_are_multiplied_in_parts() {
+    let device = Device::vm().unwrap();
+    let parts = |m: usize, n: usize, k: usize| {
+        let (a, b) = (
+            device.empty::<f16, 2>([m, k]).unwrap(),
+            device.empty::<f16, 2>([n, k]).unwrap(),
+        );
+        let c = device.empty::<f16, 2>([m, n]).unwrap();
+        choose(&device, &a, &b, &c, &Epilogue::default())
+            .unwrap()
+            .parts
+    };
+    assert!(parts(128, 128, 16384) > 1);
+    assert_eq!(parts(128, 128, 64), 1);
+    assert_eq!(parts(1024, 1024, 1024), 1);
 }
 
 #[test]

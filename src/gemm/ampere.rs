@@ -1,11 +1,13 @@
 //! Products by single warps (sm_80 and everything after).
 //!
 //! `ampere`: tiles come by asynchronous copies through a ring of stages; past the edges they are zero.
-//! `any`: tiles come through registers, with whatever strides the operands have; for what the copies cannot
-//! take. Both end in the same epilogue: `c = act(alpha a @ b.T + bias) + beta d`.
+//! `any`, `single`, `bytes` and (sm_90a) `narrow`: tiles come through registers, with whatever strides the
+//! operands have; for what the copies cannot take. They multiply batches, by matrices that a table may name
+//! for each 128 rows, and parts of K: `c` is (parts, batch, M, N). All but `bytes` end in the same epilogue,
+//! `act(alpha a @ b.T + bias) + beta d`; `d` is `c` itself if `own` says so.
 
 use super::epilogue::finished;
-use super::schedule::{multiply_copied, multiply_ring};
+use super::schedule::{matrix_of, multiply_copied, multiply_ring, place};
 use crate::prelude::*;
 
 #[tiki::kernel(target = "sm_80", warps = 4, registers = 224, shared = "100 KiB",
@@ -58,57 +60,79 @@ pub fn ampere<
     if EPI == 0 {
         c.tile_mut([BM, BN], [m, n]).store(&acc.cast::<E>());
     } else {
-        let (columns, old) = (bias.tile([BN], [n]), d.tile([BM, BN], [m, n]));
+        let (columns, old) = (
+            bias.tile([BN], [n]),
+            d.tile([BM, BN], [m, n]).load_like(&acc),
+        );
         let y = finished(&acc, &columns, &old, alpha, beta, activation);
         c.tile_mut([BM, BN], [m, n]).store(&y.cast::<E>());
     }
 }
 
-#[tiki::kernel(target = "sm_80", warps = 4, grid = [b.dim(0).div_ceil(64), a.dim(0).div_ceil(64)],
-    build((E = f16), (E = bf16)), deny(spills))]
+#[tiki::kernel(target = "sm_80", warps = 4,
+    grid = [c.dim(0) * c.dim(1) * c.dim(2).div_ceil(64) * c.dim(3).div_ceil(64)], build(
+    (E = f16, O = f16), (E = bf16, O = bf16), (E = f16, O = f32), (E = bf16, O = f32)), deny(spills))]
 /// `c = act(alpha a @ b.T + bias) + beta d`, any extents and strides.
 #[allow(clippy::too_many_arguments)]
-pub fn any<E: Half>(
-    a: &Global<E, 2, Strided>,
-    b: &Global<E, 2, Strided>,
-    c: &mut Global<E, 2, Strided>,
-    bias: &Global<E, 1>,
-    d: &Global<E, 2, Strided>,
+pub fn any<E: Half, O: Element>(
+    a: &Global<E, 3, Strided>,
+    b: &Global<E, 3, Strided>,
+    c: &mut Global<O, 4, Strided>,
+    bias: &Global<O, 1>,
+    d: &Global<O, 3, Strided>,
+    groups: &Global<u32, 1>,
+    own: bool,
     alpha: f32,
     beta: f32,
     activation: u32,
 ) {
-    require!(a.dim(1) == b.dim(1) && c.dim(0) == a.dim(0) && c.dim(1) == b.dim(0));
-    let (m, n) = (block_idx().y, block_idx().x);
+    require!(a.dim(2) == b.dim(2) && c.dim(1) == a.dim(0) && b.dim(0) >= 1);
+    require!(c.dim(2) == a.dim(1) && c.dim(3) == b.dim(1) && c.dim(0) >= 1);
+    let (rows, columns) = (c.dim(2).div_ceil(64), c.dim(3).div_ceil(64));
+    let [z, p, m, n] = place(block_idx().x, c.dim(0), rows, columns);
+    let of = matrix_of(groups, z, m, 64, b.dim(0));
     let a_s = Shared::<E>::new(Layout::k_major::<E>([64, 32]));
     let b_s = Shared::<E>::new(Layout::k_major::<E>([64, 32]));
     let map = ThreadMap::linear(128).vector_up_to(8);
     let gemm = Gemm::<E>::new(Warp::new(2, 2));
-    let left = |k: usize| a.tile([64, 32], [m, k]);
-    let right = |k: usize| b.tile([64, 32], [n, k]);
-    let steps = a.dim(1).div_ceil(32);
-    let acc = multiply_copied(&gemm, steps, map, a_s, b_s, left, right, [64, 64]);
-    let (columns, old) = (bias.tile([64], [n]), d.tile([64, 64], [m, n]));
+    let steps = a.dim(2).div_ceil(32);
+    let each = steps.div_ceil(c.dim(0));
+    let left = |k: usize| a.at([z]).tile([64, 32], [m, p * each + k]);
+    let right = |k: usize| b.at([of]).tile([64, 32], [n, p * each + k]);
+    let acc = multiply_copied(&gemm, each, map, a_s, b_s, left, right, [64, 64]);
+    let columns = bias.tile([64], [n]);
+    let old = if own {
+        c.at([p, z]).tile([64, 64], [m, n]).load_like(&acc)
+    } else {
+        d.at([z]).tile([64, 64], [m, n]).load_like(&acc)
+    };
     let y = finished(&acc, &columns, &old, alpha, beta, activation);
-    c.tile_mut([64, 64], [m, n]).store(&y.cast::<E>());
+    c.at_mut([p, z])
+        .tile_mut([64, 64], [m, n])
+        .store(&y.cast::<O>());
 }
 
-#[tiki::kernel(target = "sm_80", warps = 4, grid = [b.dim(0).div_ceil(64), a.dim(0).div_ceil(64)],
-    build((THRICE = 0), (THRICE = 1)), deny(spills))]
-/// `c = act(alpha a @ b.T + bias) + beta d` of f32 by tf32, or (`THRICE = 1`) by three products of tf32.
+#[tiki::kernel(target = "sm_80", warps = 4,
+    grid = [c.dim(0) * c.dim(1) * c.dim(2).div_ceil(64) * c.dim(3).div_ceil(64)], build((THRICE = 0), (THRICE = 1)), deny(spills))]
+/// The same of f32 by tf32, or (`THRICE = 1`) by three products of tf32.
 #[allow(clippy::too_many_arguments)]
 pub fn single<const THRICE: usize>(
-    a: &Global<f32, 2, Strided>,
-    b: &Global<f32, 2, Strided>,
-    c: &mut Global<f32, 2, Strided>,
+    a: &Global<f32, 3, Strided>,
+    b: &Global<f32, 3, Strided>,
+    c: &mut Global<f32, 4, Strided>,
     bias: &Global<f32, 1>,
-    d: &Global<f32, 2, Strided>,
+    d: &Global<f32, 3, Strided>,
+    groups: &Global<u32, 1>,
+    own: bool,
     alpha: f32,
     beta: f32,
     activation: u32,
 ) {
-    require!(a.dim(1) == b.dim(1) && c.dim(0) == a.dim(0) && c.dim(1) == b.dim(0));
-    let (m, n) = (block_idx().y, block_idx().x);
+    require!(a.dim(2) == b.dim(2) && c.dim(1) == a.dim(0) && b.dim(0) >= 1);
+    require!(c.dim(2) == a.dim(1) && c.dim(3) == b.dim(1) && c.dim(0) >= 1);
+    let (rows, columns) = (c.dim(2).div_ceil(64), c.dim(3).div_ceil(64));
+    let [z, p, m, n] = place(block_idx().x, c.dim(0), rows, columns);
+    let of = matrix_of(groups, z, m, 64, b.dim(0));
     let a_s = Shared::<f32>::new(Layout::k_major::<f32>([64, 32]));
     let b_s = Shared::<f32>::new(Layout::k_major::<f32>([64, 32]));
     let map = ThreadMap::linear(128).vector_up_to(4);
@@ -117,31 +141,88 @@ pub fn single<const THRICE: usize>(
     } else {
         Gemm::<f32>::tf32(Warp::new(2, 2))
     };
-    let left = |k: usize| a.tile([64, 32], [m, k]);
-    let right = |k: usize| b.tile([64, 32], [n, k]);
-    let steps = a.dim(1).div_ceil(32);
-    let acc = multiply_copied(&gemm, steps, map, a_s, b_s, left, right, [64, 64]);
-    let (columns, old) = (bias.tile([64], [n]), d.tile([64, 64], [m, n]));
+    let steps = a.dim(2).div_ceil(32);
+    let each = steps.div_ceil(c.dim(0));
+    let left = |k: usize| a.at([z]).tile([64, 32], [m, p * each + k]);
+    let right = |k: usize| b.at([of]).tile([64, 32], [n, p * each + k]);
+    let acc = multiply_copied(&gemm, each, map, a_s, b_s, left, right, [64, 64]);
+    let columns = bias.tile([64], [n]);
+    let old = if own {
+        c.at([p, z]).tile([64, 64], [m, n]).load_like(&acc)
+    } else {
+        d.at([z]).tile([64, 64], [m, n]).load_like(&acc)
+    };
     let y = finished(&acc, &columns, &old, alpha, beta, activation);
-    c.tile_mut([64, 64], [m, n]).store(&y);
+    c.at_mut([p, z]).tile_mut([64, 64], [m, n]).store(&y);
 }
 
-#[tiki::kernel(target = "sm_80", warps = 4, grid = [b.dim(0).div_ceil(64), a.dim(0).div_ceil(64)], deny(spills))]
+#[tiki::kernel(target = "sm_80", warps = 4,
+    grid = [c.dim(0) * c.dim(1) * c.dim(2).div_ceil(64) * c.dim(3).div_ceil(64)], deny(spills))]
 /// `c = a @ b.T` of bytes, summed in `i32`.
+#[allow(clippy::too_many_arguments)]
 pub fn bytes(
-    a: &Global<i8, 2, Strided>,
-    b: &Global<i8, 2, Strided>,
-    c: &mut Global<i32, 2, Strided>,
+    a: &Global<i8, 3, Strided>,
+    b: &Global<i8, 3, Strided>,
+    c: &mut Global<i32, 4, Strided>,
+    groups: &Global<u32, 1>,
 ) {
-    require!(a.dim(1) == b.dim(1) && c.dim(0) == a.dim(0) && c.dim(1) == b.dim(0));
-    let (m, n) = (block_idx().y, block_idx().x);
+    require!(a.dim(2) == b.dim(2) && c.dim(1) == a.dim(0) && b.dim(0) >= 1);
+    require!(c.dim(2) == a.dim(1) && c.dim(3) == b.dim(1) && c.dim(0) >= 1);
+    let (rows, columns) = (c.dim(2).div_ceil(64), c.dim(3).div_ceil(64));
+    let [z, p, m, n] = place(block_idx().x, c.dim(0), rows, columns);
+    let of = matrix_of(groups, z, m, 64, b.dim(0));
     let a_s = Shared::<i8>::new(Layout::k_major::<i8>([64, 64]));
     let b_s = Shared::<i8>::new(Layout::k_major::<i8>([64, 64]));
     let map = ThreadMap::linear(128).vector_up_to(16);
     let gemm = Gemm::<i8, i8, i32>::new(Warp::new(2, 2));
-    let left = |k: usize| a.tile([64, 64], [m, k]);
-    let right = |k: usize| b.tile([64, 64], [n, k]);
-    let steps = a.dim(1).div_ceil(64);
-    let acc = multiply_copied(&gemm, steps, map, a_s, b_s, left, right, [64, 64]);
-    c.tile_mut([64, 64], [m, n]).store(&acc);
+    let steps = a.dim(2).div_ceil(64);
+    let each = steps.div_ceil(c.dim(0));
+    let left = |k: usize| a.at([z]).tile([64, 64], [m, p * each + k]);
+    let right = |k: usize| b.at([of]).tile([64, 64], [n, p * each + k]);
+    let acc = multiply_copied(&gemm, each, map, a_s, b_s, left, right, [64, 64]);
+    c.at_mut([p, z]).tile_mut([64, 64], [m, n]).store(&acc);
+}
+
+#[tiki::kernel(target = "sm_90a", warps = 4,
+    grid = [c.dim(0) * c.dim(1) * c.dim(2).div_ceil(64) * c.dim(3).div_ceil(64)], build(
+    (E = e4m3, O = f16), (E = e4m3, O = bf16), (E = e4m3, O = f32),
+    (E = e5m2, O = f16), (E = e5m2, O = bf16), (E = e5m2, O = f32)), deny(spills))]
+/// The same of 8-bit floats, which multiply on sm_90.
+#[allow(clippy::too_many_arguments)]
+pub fn narrow<E: Element, O: Element>(
+    a: &Global<E, 3, Strided>,
+    b: &Global<E, 3, Strided>,
+    c: &mut Global<O, 4, Strided>,
+    bias: &Global<O, 1>,
+    d: &Global<O, 3, Strided>,
+    groups: &Global<u32, 1>,
+    own: bool,
+    alpha: f32,
+    beta: f32,
+    activation: u32,
+) {
+    require!(a.dim(2) == b.dim(2) && c.dim(1) == a.dim(0) && b.dim(0) >= 1);
+    require!(c.dim(2) == a.dim(1) && c.dim(3) == b.dim(1) && c.dim(0) >= 1);
+    let (rows, columns) = (c.dim(2).div_ceil(64), c.dim(3).div_ceil(64));
+    let [z, p, m, n] = place(block_idx().x, c.dim(0), rows, columns);
+    let of = matrix_of(groups, z, m, 64, b.dim(0));
+    let a_s = Shared::<E>::new(Layout::k_major::<E>([64, 64]));
+    let b_s = Shared::<E>::new(Layout::k_major::<E>([64, 64]));
+    let map = ThreadMap::linear(128).vector_up_to(16);
+    let gemm = Gemm::<E>::new(Warp::new(2, 2));
+    let steps = a.dim(2).div_ceil(64);
+    let each = steps.div_ceil(c.dim(0));
+    let left = |k: usize| a.at([z]).tile([64, 64], [m, p * each + k]);
+    let right = |k: usize| b.at([of]).tile([64, 64], [n, p * each + k]);
+    let acc = multiply_copied(&gemm, each, map, a_s, b_s, left, right, [64, 64]);
+    let columns = bias.tile([64], [n]);
+    let old = if own {
+        c.at([p, z]).tile([64, 64], [m, n]).load_like(&acc)
+    } else {
+        d.at([z]).tile([64, 64], [m, n]).load_like(&acc)
+    };
+    let y = finished(&acc, &columns, &old, alpha, beta, activation);
+    c.at_mut([p, z])
+        .tile_mut([64, 64], [m, n])
+        .store(&y.cast::<O>());
 }

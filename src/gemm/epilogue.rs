@@ -2,17 +2,29 @@
 
 use crate::prelude::{Element, Register, View, exp, fma, max_propagate_nan, tanh};
 
-/// 0: the value, 1: `max(x, 0)` (NaN stays), 2: GELU by tanh, 3: SiLU.
+/// Numbers of the functions of [`act`]; 0 is the value itself.
+#[tiki::device]
+pub const RELU: u32 = 1;
+/// See [`RELU`].
+#[tiki::device]
+pub const GELU: u32 = 2;
+/// See [`RELU`].
+#[tiki::device]
+pub const SILU: u32 = 3;
+
+/// The value, `max(x, 0)` (NaN stays), GELU by tanh, or SiLU.
 #[tiki::device]
 pub fn act(x: f32, kind: u32) -> f32 {
     if kind == 0 {
         x
-    } else if kind == 1 {
+    } else if kind == RELU {
         max_propagate_nan(x, 0.0)
-    } else if kind == 2 {
+    } else if kind == GELU {
         0.5 * x * (1.0 + tanh(0.797_884_56 * (x + 0.044_715 * x * x * x)))
-    } else {
+    } else if kind == SILU {
         x / (1.0 + exp(-x))
+    } else {
+        x
     }
 }
 
@@ -22,12 +34,12 @@ pub fn residual(y: f32, d: f32, beta: f32) -> f32 {
     if beta == 0.0 { y } else { fma(beta, d, y) }
 }
 
-/// `act(alpha sums + bias) + beta d` of a tile's sums. What lies outside `bias` and `d` is zero.
+/// `act(alpha sums + bias) + beta d` of a tile's sums. What lies outside `bias` is zero.
 #[tiki::device]
 pub fn finished<O: Element>(
     sums: &Register<f32>,
     bias: &View<O, 1>,
-    d: &View<O>,
+    d: &Register<O>,
     alpha: f32,
     beta: f32,
     activation: u32,
@@ -37,6 +49,5 @@ pub fn finished<O: Element>(
         .map(|x| x * alpha)
         .cols(&columns.cast::<f32>(), |x, b| x + b)
         .map(|x| act(x, activation));
-    let old = d.load_like(sums);
-    y.zip(&old.cast::<f32>(), |y, d| residual(y, d, beta))
+    y.zip(&d.cast::<f32>(), |y, d| residual(y, d, beta))
 }

@@ -36,9 +36,6 @@ use crate::prelude::*;
     (E = e4m3, O = f16, BM = 128, BN = 256, BK = 128, STAGES = 4, SLAB = 64, GROUP = 16, TA = 0, TB = 0, EPI = 0),
     (E = e4m3, O = bf16, BM = 128, BN = 256, BK = 128, STAGES = 4, SLAB = 64, GROUP = 16, TA = 0, TB = 0, EPI = 0),
     (E = e5m2, O = bf16, BM = 128, BN = 256, BK = 128, STAGES = 4, SLAB = 64, GROUP = 16, TA = 0, TB = 0, EPI = 0),
-    (E = e4m3, O = f16, BM = 128, BN = 128, BK = 128, STAGES = 6, SLAB = 64, GROUP = 16, TA = 0, TB = 0, EPI = 1),
-    (E = e4m3, O = bf16, BM = 128, BN = 128, BK = 128, STAGES = 6, SLAB = 64, GROUP = 16, TA = 0, TB = 0, EPI = 1),
-    (E = e5m2, O = bf16, BM = 128, BN = 128, BK = 128, STAGES = 6, SLAB = 64, GROUP = 16, TA = 0, TB = 0, EPI = 1),
 ), deny(bank_conflicts, spills))]
 /// `c = act(alpha a @ b.T + bias) + beta d` (with `EPI = 0`, `c = a @ b.T`).
 #[allow(clippy::too_many_arguments)]
@@ -64,6 +61,12 @@ pub fn hopper<
     beta: f32,
     activation: u32,
 ) {
+    // Two warpgroups of 64 rows; a step at least.
+    require!(BM == 128 && BN % SLAB == 0);
+    require!(a.dim(0) >= 1 && a.dim(1) >= 1 && b.dim(0) >= 1 && b.dim(1) >= 1);
+    require!((TA == 0 && a.dim(0) == c.dim(0)) || (TA == 1 && a.dim(1) == c.dim(0)));
+    require!((TB == 0 && b.dim(0) == c.dim(1)) || (TB == 1 && b.dim(1) == c.dim(1)));
+    require!(a.dim(1 - TA) == b.dim(1 - TB));
     // What lies along the rows of shared memory is contiguous in global memory.
     let a_s = Shared::<E>::stages(
         STAGES,
@@ -125,7 +128,8 @@ pub fn hopper<
                 stage_slab(&store, &bar, slab, staged, || {
                     let part = sums.tile([64, SLAB], [0, slab]);
                     if EPI == 1 {
-                        let (columns, old) = (bias.tile([SLAB], [at[1]]), d.tile([64, SLAB], at));
+                        let columns = bias.tile([SLAB], [at[1]]);
+                        let old = d.tile([64, SLAB], at).load_like(&part);
                         finished(&part, &columns, &old, alpha, beta, activation).cast::<O>()
                     } else {
                         part.cast::<O>()
@@ -167,6 +171,7 @@ pub fn few<
     c: &mut Global<O, 2, Strided>,
 ) {
     require!(a.dim(1) == b.dim(1) && c.dim(0) == a.dim(0) && c.dim(1) == b.dim(0));
+    require!(a.dim(1) >= 1);
     let a_s = Shared::<E>::stages(STAGES, Layout::k_major::<E>([BM, BK]));
     let b_s = Shared::<E>::stages(STAGES, Layout::k_major::<E>([BN, BK]));
     let pipe = Pipeline::tma(STAGES, 1);
@@ -206,6 +211,7 @@ pub fn tf32<
     c: &mut Global<f32, 2, Strided>,
 ) {
     require!(a.dim(1) == b.dim(1) && c.dim(0) == a.dim(0) && c.dim(1) == b.dim(0));
+    require!(BM == 128 && BN % 32 == 0 && a.dim(1) >= 1);
     let a_s = Shared::<f32>::stages(STAGES, Layout::k_major::<f32>([BM, BK]));
     let b_s = Shared::<f32>::stages(STAGES, Layout::k_major::<f32>([BN, BK]));
     let out_s = Shared::<f32>::stages(4, Layout::k_major::<f32>([64, 32]));

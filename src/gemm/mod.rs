@@ -13,18 +13,31 @@
 //! launch. If none is eligible, [`GemmError::NotBuilt`] lists each with its reason: nothing is converted,
 //! copied or run elsewhere silently.
 //!
+//! [`batched`] multiplies the matrices of a batch in one kernel, [`by_groups`] rows by the matrix that each belongs
+//! to, [`grouped`] a list of products of any shapes. Where tiles are few and K is long, [`product`] multiplies
+//! K in parts and adds them in their order.
+//!
 //! Accuracy: products are exact, sums are accumulated in f32 (`i32` for bytes) in an order that depends on
 //! the instance alone, and rounded once into `c`'s type. f32 is multiplied as tf32 or as three products of
 //! tf32, as [`Precision`] says.
 
 pub mod ampere;
+pub mod batch;
 mod epilogue;
+mod error;
 pub mod hopper;
+mod pick;
+pub mod rows;
 pub mod schedule;
 pub mod table;
 
-use crate::{Device, Element, LaunchError, Stream, Tensor};
-pub use table::{Product, Row};
+use crate::{Element, LaunchError, Stream, Tensor};
+pub use error::GemmError;
+pub use pick::choose;
+use pick::{around, extents, fits, pick};
+pub use rows::Product;
+pub use table::Row;
+use table::{Asked, Parts, Run};
 
 /// What f32 operands are multiplied as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -38,21 +51,22 @@ pub enum Precision {
 
 /// A function of each sum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[repr(u32)]
 pub enum Activation {
     /// The value itself.
     #[default]
-    None,
+    None = 0,
     /// `max(x, 0)`; NaN stays.
-    Relu,
+    Relu = epilogue::RELU,
     /// GELU in its form by tanh.
-    Gelu,
+    Gelu = epilogue::GELU,
     /// `x / (1 + exp(-x))`.
-    Silu,
+    Silu = epilogue::SILU,
 }
 
 /// What happens to the sums, and how f32 is multiplied.
 #[derive(Debug)]
-pub struct Epilogue<'a, O: Element> {
+pub struct Epilogue<'a, O: Element, const R: usize = 2> {
     /// Factor of the product.
     pub alpha: f32,
     /// Added to every row.
@@ -61,13 +75,13 @@ pub struct Epilogue<'a, O: Element> {
     pub activation: Activation,
     /// Factor of what is added last; with 0, nothing is read.
     pub beta: f32,
-    /// What is added last; `c` itself unless given.
-    pub residual: Option<&'a Tensor<O, 2>>,
+    /// What is added last; the result as it was unless given.
+    pub residual: Option<&'a Tensor<O, R>>,
     /// Of f32 operands.
     pub precision: Precision,
 }
 
-impl<O: Element> Default for Epilogue<'_, O> {
+impl<O: Element, const R: usize> Default for Epilogue<'_, O, R> {
     fn default() -> Self {
         Epilogue {
             alpha: 1.0,
@@ -80,7 +94,7 @@ impl<O: Element> Default for Epilogue<'_, O> {
     }
 }
 
-impl<O: Element> Epilogue<'_, O> {
+impl<O: Element, const R: usize> Epilogue<'_, O, R> {
     /// Nothing but the conversion.
     fn is_plain(&self) -> bool {
         self.alpha == 1.0
@@ -99,140 +113,16 @@ pub struct Choice {
     pub report: &'static str,
     /// Output tiles and the multiprocessors they are dealt to.
     pub tiles: u64,
+    /// Parts of K that are multiplied apart and then added, first to last.
+    pub parts: u64,
     /// See `tiles`.
     pub processors: u32,
 }
 
-/// Why there is no product.
-#[derive(Debug)]
-pub enum GemmError {
-    /// Extents that do not fit together.
-    Shape {
-        /// Which.
-        what: &'static str,
-        /// As they must be.
-        wanted: Vec<usize>,
-        /// As they are.
-        found: Vec<usize>,
-    },
-    /// No instance of the table can do it: each with its reason.
-    NotBuilt {
-        /// The product.
-        what: String,
-        /// Instance and reason.
-        reasons: Vec<(&'static str, String)>,
-    },
-    /// The launch failed.
-    Launch(LaunchError),
-}
-
-impl std::fmt::Display for GemmError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            GemmError::Shape {
-                what,
-                wanted,
-                found,
-            } => write!(f, "{what} is {found:?}; the product needs {wanted:?}"),
-            GemmError::NotBuilt { what, reasons } => {
-                write!(f, "no instance multiplies {what}")?;
-                for (instance, reason) in reasons {
-                    write!(f, "\n  {instance}: {reason}")?;
-                }
-                Ok(())
-            }
-            GemmError::Launch(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for GemmError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            GemmError::Launch(error) => error.source(),
-            _ => None,
-        }
-    }
-}
-
-impl From<LaunchError> for GemmError {
-    fn from(error: LaunchError) -> Self {
-        GemmError::Launch(error)
-    }
-}
-
-fn extents(what: &'static str, wanted: &[usize], found: &[usize]) -> Result<(), GemmError> {
-    if wanted == found {
-        return Ok(());
-    }
-    Err(GemmError::Shape {
-        what,
-        wanted: wanted.to_vec(),
-        found: found.to_vec(),
-    })
-}
-
-/// Checks the extents and picks the instance.
-pub fn choose<E: Product<O>, O: Element>(
-    device: &Device,
-    a: &Tensor<E, 2>,
-    b: &Tensor<E, 2>,
-    c: &Tensor<O, 2>,
-    epilogue: &Epilogue<'_, O>,
-) -> Result<Choice, GemmError> {
-    pick(device, a, b, c, epilogue).map(|(_, choice)| choice)
-}
-
-type Picked<E, O> = (&'static Row<E, O>, Choice);
-
-fn pick<E: Product<O>, O: Element>(
-    device: &Device,
-    a: &Tensor<E, 2>,
-    b: &Tensor<E, 2>,
-    c: &Tensor<O, 2>,
-    epilogue: &Epilogue<'_, O>,
-) -> Result<Picked<E, O>, GemmError> {
-    let ([m, k], [n, _]) = (a.shape(), b.shape());
-    extents("the right operand", &[n, k], &b.shape())?;
-    extents("the result", &[m, n], &c.shape())?;
-    if let Some(bias) = epilogue.bias {
-        extents("the bias", &[n], &bias.shape())?;
-    }
-    if let Some(d) = epilogue.residual {
-        extents("the residual", &[m, n], &d.shape())?;
-    }
-    let call = table::Asked::of(device, a, b, c, epilogue);
-    let mut best: Option<(f64, &'static Row<E, O>)> = None;
-    let mut reasons = Vec::new();
-    for row in E::rows() {
-        match row.eligible(&call) {
-            Ok(()) => {
-                let time = row.estimate(&call);
-                if best.is_none_or(|(t, _)| time < t) {
-                    best = Some((time, row));
-                }
-            }
-            Err(reason) => reasons.push((row.instance, reason)),
-        }
-    }
-    match best {
-        Some((_, row)) => Ok((
-            row,
-            Choice {
-                instance: row.instance,
-                report: row.report(),
-                tiles: row.tiles(&call),
-                processors: call.processors,
-            },
-        )),
-        None => Err(GemmError::NotBuilt {
-            what: call.to_string(),
-            reasons,
-        }),
-    }
-}
-
 /// `c = act(alpha a @ b.T + bias) + beta d` on a stream. Nothing is launched for an empty result.
+///
+/// Few tiles of a long K are multiplied in parts, which are added in their order: as reproducible as the rest. The
+/// parts' memory is the call's own.
 pub fn product<E: Product<O>, O: Element>(
     stream: &Stream,
     a: &Tensor<E, 2>,
@@ -240,43 +130,138 @@ pub fn product<E: Product<O>, O: Element>(
     c: &mut Tensor<O, 2>,
     epilogue: &Epilogue<'_, O>,
 ) -> Result<Choice, GemmError> {
-    let (row, choice) = pick(stream.device(), a, b, c, epilogue)?;
-    if !c.is_empty() {
-        (row.launch)(stream, a, b, c, epilogue)?;
+    fits(a, b, c, epilogue)?;
+    let asked = Asked::of(stream.device(), a, b, c, epilogue);
+    let picked = pick::<E, O>(&asked, true)?;
+    if c.is_empty() {
+        return Ok(picked.choice);
     }
-    Ok(choice)
+    let with = Parts::of(&c.with_rank()?, epilogue)?;
+    if let Some(Row {
+        run: Run::Many(run),
+        ..
+    }) = picked.in_parts
+    {
+        let [m, n] = c.shape();
+        let parts = usize::try_from(picked.choice.parts).unwrap_or(1);
+        match stream.device().empty::<f32, 4>([parts, 1, m, n]) {
+            Ok(mut sums) => {
+                let plain = Parts::plain(&sums.at::<1, 3>([0])?)?;
+                let (a, b, no) = (a.with_rank()?, b.with_rank()?, stream.device().empty([0])?);
+                run(stream, &a, &b, &mut sums, &no, &plain)?;
+                E::sum_parts(stream, &sums.reshape([parts, m, n])?, c, &with)?;
+                return Ok(picked.choice);
+            }
+            // A capture of the default stream allocates nothing: in one piece, then.
+            Err(LaunchError::InCapture { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let picked = pick::<E, O>(&asked, false)?;
+    match picked.whole.map(|row| &row.run) {
+        Some(Run::One(run)) => run(stream, a, b, c, &with)?,
+        Some(Run::Many(run)) => {
+            let (a, b, no) = (a.with_rank()?, b.with_rank()?, stream.device().empty([0])?);
+            run(stream, &a, &b, &mut c.with_rank()?, &no, &with)?;
+        }
+        None => unreachable!("nothing else is picked"),
+    }
+    Ok(picked.choice)
 }
 
-/// A product for each matrix of a batch, in the order of the stream.
+/// A product for each matrix of a batch, in one kernel; the epilogue's bias is that of all.
 pub fn batched<E: Product<O>, O: Element>(
     stream: &Stream,
     a: &Tensor<E, 3>,
     b: &Tensor<E, 3>,
     c: &mut Tensor<O, 3>,
-    epilogue: &Epilogue<'_, O>,
-) -> Result<(), GemmError> {
-    let count = c.dim(0);
-    extents("the batch of the left operand", &[count], &[a.dim(0)])?;
-    extents("the batch of the right operand", &[count], &[b.dim(0)])?;
-    for i in 0..count {
-        let (a, b) = (a.at::<1, 2>([i])?, b.at::<1, 2>([i])?);
-        product(stream, &a, &b, &mut c.at::<1, 2>([i])?, epilogue)?;
+    epilogue: &Epilogue<'_, O, 3>,
+) -> Result<Choice, GemmError> {
+    let ([count, m, k], [_, n, _]) = (a.shape(), b.shape());
+    extents("the batch of the right operand", &[count, n, k], &b.shape())?;
+    extents("the batch of the result", &[count, m, n], &c.shape())?;
+    around(n, &c.shape(), epilogue)?;
+    let asked = Asked::of(stream.device(), a, b, c, epilogue);
+    let picked = pick::<E, O>(&asked, true)?;
+    if let Some(Row {
+        run: Run::Many(run),
+        ..
+    }) = picked.whole
+        && !c.is_empty()
+    {
+        let with = Parts::of(c, epilogue)?;
+        run(
+            stream,
+            a,
+            b,
+            &mut c.with_rank()?,
+            &stream.device().empty([0])?,
+            &with,
+        )?;
     }
-    Ok(())
+    Ok(picked.choice)
 }
+
+/// Rows by the matrix that each belongs to, in one kernel: rows `128 t` to `128 t + 127` of `a` are multiplied by matrix
+/// `groups[t]` of `b`. What is past the last matrix is the last. The groups of a mixture of experts lie so, each filled up to
+/// a multiple of 128 rows.
+pub fn by_groups<E: Product<O>, O: Element>(
+    stream: &Stream,
+    a: &Tensor<E, 2>,
+    b: &Tensor<E, 3>,
+    groups: &Tensor<u32, 1>,
+    c: &mut Tensor<O, 2>,
+    epilogue: &Epilogue<'_, O>,
+) -> Result<Choice, GemmError> {
+    let ([m, k], [count, n, _]) = (a.shape(), b.shape());
+    extents("the matrices", &[count.max(1), n, k], &b.shape())?;
+    extents(
+        "the table of groups",
+        &[m.div_ceil(GROUP_ROWS)],
+        &groups.shape(),
+    )?;
+    extents("the result", &[m, n], &c.shape())?;
+    around(n, &c.shape(), epilogue)?;
+    let (a, mut c4) = (a.with_rank::<3>()?, c.with_rank::<4>()?);
+    let c3 = c.with_rank::<3>()?;
+    let residual = epilogue.residual.map(Tensor::with_rank::<3>).transpose()?;
+    let epilogue = Epilogue {
+        alpha: epilogue.alpha,
+        bias: epilogue.bias,
+        activation: epilogue.activation,
+        beta: epilogue.beta,
+        residual: residual.as_ref(),
+        precision: epilogue.precision,
+    };
+    let asked = Asked::of(stream.device(), &a, b, &c3, &epilogue);
+    let picked = pick::<E, O>(&asked, true)?;
+    if let Some(Row {
+        run: Run::Many(run),
+        ..
+    }) = picked.whole
+        && !c3.is_empty()
+    {
+        let with = Parts::of(&c3, &epilogue)?;
+        run(stream, &a, b, &mut c4, groups, &with)?;
+    }
+    Ok(picked.choice)
+}
+
+/// Rows that an entry of [`by_groups`]'s table stands for.
+pub const GROUP_ROWS: usize = 128;
 
 /// A product of a list: shapes may differ.
 pub type Member<'a, E, O> = (&'a Tensor<E, 2>, &'a Tensor<E, 2>, &'a mut Tensor<O, 2>);
 
-/// Products of a list, in the order of the stream.
+/// Products of a list whose shapes may differ, one after the other in the order of the stream. All are looked at before the
+/// first is launched.
 pub fn grouped<E: Product<O>, O: Element>(
     stream: &Stream,
     members: &mut [Member<'_, E, O>],
     epilogue: &Epilogue<'_, O>,
 ) -> Result<Vec<Choice>, GemmError> {
-    // All are looked at before the first is launched.
     for (a, b, c) in members.iter() {
-        pick(stream.device(), a, b, c, epilogue)?;
+        choose(stream.device(), a, b, c, epilogue)?;
     }
     members
         .iter_mut()

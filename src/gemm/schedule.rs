@@ -118,3 +118,26 @@ pub fn stage_slab<O: Element>(
     fence_async();
     bar.sync();
 }
+
+/// Tile `i` of a result (parts, batch, M, N) of so many rows and columns of tiles: batch, part, row, column. Parts of
+/// a product lie beside each other, so that they start together.
+#[tiki::device]
+pub fn place(i: usize, parts: usize, rows: usize, columns: usize) -> [usize; 4] {
+    let (t, n) = (i / columns, i % columns);
+    let (y, m) = (t / rows, t % rows);
+    [y / parts, y % parts, m, n]
+}
+
+/// The matrix that rows of tile `m`, `height` rows each, are multiplied by: `first`, or beyond it by what the table says
+/// of these 128 rows. A table of no entries is all zeros; what is past the last matrix is the last.
+#[tiki::device]
+pub fn matrix_of(
+    groups: &Global<u32, 1>,
+    first: usize,
+    m: usize,
+    height: usize,
+    matrices: usize,
+) -> usize {
+    let more = groups.get([m * height / 128]) as usize;
+    (first + more).min(matrices - 1)
+}

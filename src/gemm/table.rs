@@ -1,22 +1,24 @@
-//! The instances that [`super::product`] chooses from: one row each.
+//! What a row of [`super::rows`] says of an instance, and what a call asks.
 //!
-//! A row says what it takes and how fast its tiles come, relative to the widest: from
-//! `benches/results/gemm_h200.csv`. The estimate is
+//! A row says what it takes and how fast its tiles come, relative to the widest. Rates of `hopper` without
+//! an epilogue, `few`, `tf32` and the wide `ampere` are measured (`benches/results/gemm_h200.csv`); those of
+//! the others are guesses from them. The estimate is
 //!
 //! ```text
 //! rounds of tiles over the multiprocessors x elements of a tile / rate
 //! ```
+//!
+//! in units of K products by one multiprocessor. K in parts divides the tile's share by their number, and costs
+//! a second launch and the parts' way through memory: [`Row::estimate_parts`], a model, not a measurement.
 
-use super::hopper::{few, hopper, tf32};
-use super::{Activation, Epilogue, Precision, ampere};
-use crate::{Device, Element, LaunchError, Stream, Tensor, e4m3, e5m2};
-use half::{bf16, f16};
+use super::{Choice, Epilogue, Precision};
+use crate::{Device, Element, LaunchError, Stream, Tensor};
 use tiki_kernel::artifact::Artifact;
 use tiki_kernel::target::Target;
 
 /// How an operand's elements lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Lies {
+pub(super) enum Lies {
     /// Contiguous along K (for a result: along N), rows of whole 16 bytes.
     Along,
     /// Contiguous along the other axis, columns of whole 16 bytes.
@@ -26,16 +28,17 @@ enum Lies {
 }
 
 impl Lies {
-    fn of<E: Element>(t: &Tensor<E, 2>) -> Lies {
-        let whole = |stride: usize, extent: usize| {
-            (extent <= 1 || (stride * size_of::<E>()).is_multiple_of(16)) && stride > 0
-        };
-        let ([r, c], [s, u]) = (t.shape(), t.strides());
-        if !t.address().is_multiple_of(16) || (s * size_of::<E>()) >> 40 > 0 {
+    /// The last two axes of a tensor, whose matrices begin whole 16 bytes apart.
+    fn of<E: Element, const R: usize>(t: &Tensor<E, R>) -> Lies {
+        let (shape, strides) = (t.shape(), t.strides());
+        let whole = |stride: usize| (stride * size_of::<E>()).is_multiple_of(16) && stride > 0;
+        let apart = (0..R - 2).all(|i| shape[i] <= 1 || whole(strides[i]));
+        let (s, u) = (strides[R - 2], strides[R - 1]);
+        if !t.address().is_multiple_of(16) || !apart || (s * size_of::<E>()) >> 40 > 0 {
             Lies::Otherwise
-        } else if u == 1 && whole(s, r) {
+        } else if u == 1 && whole(s) {
             Lies::Along
-        } else if s == 1 && whole(u, c) {
+        } else if s == 1 && whole(u) {
             Lies::Across
         } else {
             Lies::Otherwise
@@ -48,6 +51,9 @@ impl Lies {
 pub(super) struct Asked<'d> {
     device: &'d Device,
     pub processors: u32,
+    /// Matrices of the result; more than one, or rows that belong to different matrices, take [`Run::Many`].
+    pub batch: usize,
+    pub many: bool,
     m: usize,
     n: usize,
     k: usize,
@@ -57,32 +63,51 @@ pub(super) struct Asked<'d> {
     /// Rows without gaps everywhere.
     compact: bool,
     plain: bool,
+    /// `beta` times the result as it was.
+    own: bool,
     precision: Precision,
     types: (&'static str, &'static str),
 }
 
 impl<'d> Asked<'d> {
-    pub fn of<E: Element, O: Element>(
+    pub fn of<E: Element, O: Element, const R: usize, const D: usize>(
         device: &'d Device,
-        a: &Tensor<E, 2>,
-        b: &Tensor<E, 2>,
-        c: &Tensor<O, 2>,
-        epilogue: &Epilogue<'_, O>,
+        a: &Tensor<E, R>,
+        b: &Tensor<E, R>,
+        c: &Tensor<O, R>,
+        epilogue: &Epilogue<'_, O, D>,
     ) -> Self {
         let residual = epilogue.residual.is_none_or(Tensor::is_contiguous);
         Asked {
             device,
             processors: device.multiprocessors(),
-            m: a.dim(0),
-            n: b.dim(0),
-            k: a.dim(1),
+            batch: if R > 2 { c.dim(0) } else { 1 },
+            many: R > 2,
+            m: a.dim(R - 2),
+            n: b.dim(R - 2),
+            k: a.dim(R - 1),
             a: Lies::of(a),
             b: Lies::of(b),
             c: Lies::of(c),
             compact: a.is_contiguous() && b.is_contiguous() && c.is_contiguous() && residual,
             plain: epilogue.is_plain(),
+            own: epilogue.beta != 0.0 && epilogue.residual.is_none(),
             precision: epilogue.precision,
             types: (E::DTYPE.name(), O::DTYPE.name()),
+        }
+    }
+
+    /// The same with its parts of K for results: f32, without gaps, nothing done to them.
+    pub fn in_parts(&self) -> Self {
+        Asked {
+            c: if self.n.is_multiple_of(4) {
+                Lies::Along
+            } else {
+                Lies::Otherwise
+            },
+            plain: true,
+            own: false,
+            ..self.clone()
         }
     }
 }
@@ -95,13 +120,32 @@ impl std::fmt::Display for Asked<'_> {
 }
 
 /// What carries out a row.
-pub(super) type Launch<E, O> = fn(
-    &Stream,
-    &Tensor<E, 2>,
-    &Tensor<E, 2>,
-    &mut Tensor<O, 2>,
-    &Epilogue<'_, O>,
-) -> Result<(), LaunchError>;
+pub(super) enum Run<E: Element, O: Element> {
+    /// One product.
+    One(fn(&Stream, &Tensor<E, 2>, &Tensor<E, 2>, &mut Tensor<O, 2>, &Parts<O>) -> Launched),
+    /// Products of a batch, or parts of one: `c` is (parts, batch, M, N).
+    Many(
+        fn(
+            &Stream,
+            &Tensor<E, 3>,
+            &Tensor<E, 3>,
+            &mut Tensor<O, 4>,
+            &Tensor<u32, 1>,
+            &Parts<O>,
+        ) -> Launched,
+    ),
+}
+
+impl<E: Element, O: Element> std::fmt::Debug for Run<E, O> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Run::One(_) => "One",
+            Run::Many(_) => "Many",
+        })
+    }
+}
+
+pub(super) type Launched = Result<(), LaunchError>;
 
 /// One instance.
 #[derive(Debug)]
@@ -109,41 +153,53 @@ pub struct Row<E: Element, O: Element> {
     /// Its name.
     pub instance: &'static str,
     /// What was built.
-    artifact: &'static Artifact,
-    tile: [usize; 2],
+    pub(super) artifact: &'static Artifact,
+    pub(super) tile: [usize; 2],
+    /// Of K, in a step.
+    pub(super) depth: usize,
     /// What it takes.
-    takes: Takes,
+    pub(super) takes: Takes,
     /// Speed of its tiles.
-    rate: f64,
-    pub(super) launch: Launch<E, O>,
+    pub(super) rate: f64,
+    pub(super) run: Run<E, O>,
 }
 
 /// What a row takes.
 #[derive(Debug, Clone, Copy)]
-struct Takes {
+pub(super) struct Takes {
     /// How the operands lie; `None`: in any way.
-    lies: Option<[Lies; 2]>,
+    pub lies: Option<[Lies; 2]>,
     /// No gaps between rows anywhere.
-    compact: bool,
-    epilogue: bool,
+    pub compact: bool,
+    pub epilogue: bool,
+    /// An epilogue that adds the result as it was.
+    pub own: bool,
     /// Most rows.
-    rows: usize,
-    /// Most outputs.
-    outputs: usize,
-    precision: Option<Precision>,
+    pub rows: usize,
+    /// The rate while the result has at most 2^22 elements, if it is another.
+    pub small_rate: f64,
+    pub precision: Option<Precision>,
 }
 
-const ALONG: Takes = Takes {
+pub(super) const ALONG: Takes = Takes {
     lies: Some([Lies::Along, Lies::Along]),
     compact: false,
     epilogue: false,
+    own: false,
     rows: usize::MAX,
-    outputs: usize::MAX,
+    small_rate: 0.0,
     precision: None,
 };
-const ANY: Takes = Takes {
+pub(super) const ANY: Takes = Takes {
     lies: None,
     epilogue: true,
+    own: true,
+    ..ALONG
+};
+/// By the kernels of [`super::batch`].
+pub(super) const BATCH: Takes = Takes {
+    epilogue: true,
+    own: true,
     ..ALONG
 };
 
@@ -163,8 +219,14 @@ impl<E: Element, O: Element> Row<E, O> {
         {
             return Err(format!("multiplies by {p:?}, not {:?}", call.precision));
         }
+        if call.many && matches!(self.run, Run::One(_)) {
+            return Err("multiplies two matrices, not a batch".into());
+        }
         if !takes.epilogue && !call.plain {
             return Err("has no epilogue".into());
+        }
+        if !takes.own && call.own {
+            return Err("adds no multiple of the result as it was".into());
         }
         if let Some(lies) = takes.lies {
             if call.k == 0 {
@@ -185,10 +247,17 @@ impl<E: Element, O: Element> Row<E, O> {
         if call.m > takes.rows {
             return Err(format!("takes at most {} rows", takes.rows));
         }
-        if call.m * call.n > takes.outputs {
-            return Err(format!("its figures hold for {} outputs", takes.outputs));
-        }
         Ok(())
+    }
+
+    pub(super) fn choice(&self, call: &Asked<'_>, parts: u64) -> Choice {
+        Choice {
+            instance: self.instance,
+            report: self.report(),
+            tiles: parts * self.tiles(call),
+            parts,
+            processors: call.processors,
+        }
     }
 
     /// Its report.
@@ -198,261 +267,91 @@ impl<E: Element, O: Element> Row<E, O> {
     }
 
     pub(super) fn tiles(&self, call: &Asked<'_>) -> u64 {
-        (call.m.div_ceil(self.tile[0]) * call.n.div_ceil(self.tile[1])) as u64
+        (call.batch * call.m.div_ceil(self.tile[0]) * call.n.div_ceil(self.tile[1])) as u64
     }
 
     pub(super) fn estimate(&self, call: &Asked<'_>) -> f64 {
-        let rounds = self.tiles(call).div_ceil(u64::from(call.processors.max(1)));
-        (rounds * (self.tile[0] * self.tile[1]) as u64) as f64 / self.rate
+        self.rounds(call, 1) / self.rate(call)
+    }
+
+    fn rounds(&self, call: &Asked<'_>, parts: u64) -> f64 {
+        let tiles = self.tiles(call) * parts;
+        let rounds = tiles.div_ceil(u64::from(call.processors.max(1)));
+        (rounds * (self.tile[0] * self.tile[1]) as u64) as f64
+    }
+
+    /// The square tiles are faster while it all fits the second-level cache.
+    fn rate(&self, call: &Asked<'_>) -> f64 {
+        let small = call.m * call.n <= 1 << 22;
+        if small && self.takes.small_rate > 0.0 {
+            self.takes.small_rate
+        } else {
+            self.rate
+        }
+    }
+
+    /// Of K in so many parts, the best number and its estimate; `None` if one part is all there is. A
+    /// multiprocessor does some 2048 products a cycle; a launch and its waits are some 6000 cycles; parts are written and
+    /// read at 2000 bytes a cycle.
+    pub(super) fn estimate_parts(&self, call: &Asked<'_>) -> Option<(u64, f64)> {
+        let steps = call.k.div_ceil(self.depth) as u64;
+        let tiles = self.tiles(call).max(1);
+        // Whole rounds, each part of at least four steps, none empty.
+        let wanted = (u64::from(call.processors) / tiles).min(steps / 4);
+        if wanted < 2 {
+            return None;
+        }
+        let each = steps.div_ceil(wanted);
+        let parts = steps.div_ceil(each);
+        let bytes = (parts * 8) as f64 * (call.m * call.n) as f64;
+        let more = (6000.0 + bytes / 2000.0) * 2048.0 / call.k as f64;
+        let share = each as f64 / steps as f64;
+        Some((parts, self.rounds(call, parts) * share / self.rate + more))
     }
 }
 
-mod sealed {
-    pub trait Sealed<O> {}
-}
-
-/// Element types with instances: `E @ E.T` into `O`.
-#[diagnostic::on_unimplemented(
-    message = "the library has no product of `{Self}` into `{O}`",
-    note = "there are f16, bf16 and f32 into themselves, e4m3 into f16 or bf16, e5m2 into bf16, i8 into i32"
-)]
-pub trait Product<O: Element>: Element + sealed::Sealed<O> {
-    /// Its instances.
-    fn rows() -> &'static [Row<Self, O>]
-    where
-        Self: Sized;
-}
-
-/// Bias and residual of a call, whether it has them or not: what is outside a tensor reads as zero.
-struct Parts<O: Element> {
-    bias: Tensor<O, 1>,
-    residual: Tensor<O, 2>,
-    activation: u32,
+/// Bias, residual and numbers of a call, whether it has them or not: what is outside a tensor reads as zero.
+#[derive(Debug)]
+pub struct Parts<O: Element> {
+    pub(super) bias: Tensor<O, 1>,
+    pub(super) residual: Tensor<O, 3>,
+    /// What is added is the result as it was.
+    pub(super) own: bool,
+    pub(super) alpha: f32,
+    pub(super) beta: f32,
+    pub(super) activation: u32,
 }
 
 impl<O: Element> Parts<O> {
-    fn of(c: &Tensor<O, 2>, e: &Epilogue<'_, O>) -> Result<Self, LaunchError> {
-        let nothing = || c.slice(0, 0..0).and_then(|c| c.slice(1, 0..0));
+    /// `c` is any view of the device's memory: of it, none is taken.
+    pub(super) fn of<const D: usize>(
+        c: &Tensor<O, 3>,
+        e: &Epilogue<'_, O, D>,
+    ) -> Result<Self, LaunchError> {
+        let nothing = c.slice(2, 0..0)?;
         Ok(Parts {
             bias: match e.bias {
                 Some(bias) => bias.view(),
-                None => c.device().zeros([0])?,
+                None => c.at::<2, 1>([0, 0])?.slice(0, 0..0)?,
             },
-            residual: match (e.residual, e.beta == 0.0) {
-                (_, true) => nothing()?,
-                (Some(d), _) => d.view(),
-                (None, _) => c.view(),
+            residual: match e.residual {
+                Some(d) if e.beta != 0.0 => d.with_rank::<3>()?,
+                _ => nothing,
             },
-            activation: match e.activation {
-                Activation::None => 0,
-                Activation::Relu => 1,
-                Activation::Gelu => 2,
-                Activation::Silu => 3,
-            },
+            own: e.beta != 0.0 && e.residual.is_none(),
+            alpha: e.alpha,
+            beta: e.beta,
+            activation: e.activation as u32,
         })
     }
-}
 
-macro_rules! hopper_row {
-    ($e:ty, $o:ty, ($bm:literal, $bn:literal, $bk:literal, $stages:literal, $group:literal), ($ta:literal, $tb:literal), $epi:literal, $rate:literal, $($takes:tt)*) => {
-        Row {
-            instance: concat!("hopper ", stringify!($bm), " x ", stringify!($bn), " x ", stringify!($bk), " ta ", stringify!($ta), " tb ", stringify!($tb), " epilogue ", stringify!($epi)),
-            artifact: hopper::<$e, $o, $bm, $bn, $bk, $stages, 64, $group, $ta, $tb, $epi>::ARTIFACT,
-            tile: [$bm, $bn],
-            takes: Takes {
-                lies: Some([
-                    if $ta == 1 { Lies::Across } else { Lies::Along },
-                    if $tb == 1 { Lies::Across } else { Lies::Along },
-                ]),
-                epilogue: $epi == 1,
-                ..$($takes)*
-            },
-            rate: $rate,
-            launch: |stream, a, b, c, e| {
-                let parts = Parts::of(c, e)?;
-                let (at, bt) = (a.transpose(), b.transpose());
-                let (a, b) = (if $ta == 1 { &at } else { a }, if $tb == 1 { &bt } else { b });
-                hopper::<$e, $o, $bm, $bn, $bk, $stages, 64, $group, $ta, $tb, $epi>::launch(
-                    stream, a, b, c, &parts.bias, &parts.residual, e.alpha, e.beta, parts.activation,
-                )
-            },
-        }
-    };
-}
-
-macro_rules! few_row {
-    ($e:ty, ($bm:literal, $bn:literal, $bk:literal, $stages:literal), $rate:literal) => {
-        Row {
-            instance: concat!(
-                "few ",
-                stringify!($bm),
-                " x ",
-                stringify!($bn),
-                " x ",
-                stringify!($bk)
-            ),
-            artifact: few::<$e, $e, $bm, $bn, $bk, $stages>::ARTIFACT,
-            tile: [$bm, $bn],
-            takes: Takes { rows: $bm, ..ALONG },
-            rate: $rate,
-            launch: |stream, a, b, c, _| {
-                few::<$e, $e, $bm, $bn, $bk, $stages>::launch(stream, a, b, c)
-            },
-        }
-    };
-}
-
-macro_rules! halves {
-    ($($e:ty)*) => {$(
-        impl sealed::Sealed<$e> for $e {}
-        impl Product<$e> for $e {
-            fn rows() -> &'static [Row<$e, $e>] {
-                static ROWS: &[Row<$e, $e>] = &[
-                    few_row!($e, (16, 64, 128, 10), 0.9),
-                    few_row!($e, (64, 64, 64, 12), 0.9),
-                    few_row!($e, (128, 64, 64, 8), 0.9),
-                    hopper_row!($e, $e, (128, 256, 64, 4, 12), (0, 0), 0, 1.0, ALONG),
-                    hopper_row!($e, $e, (128, 192, 64, 4, 8), (0, 0), 0, 0.98, ALONG),
-                    hopper_row!($e, $e, (128, 128, 64, 6, 16), (0, 0), 0, 0.93, ALONG),
-                    // While it all fits the second-level cache.
-                    hopper_row!($e, $e, (128, 128, 64, 6, 16), (0, 0), 0, 1.02, Takes { outputs: 1 << 22, ..ALONG }),
-                    hopper_row!($e, $e, (128, 64, 64, 8, 8), (0, 0), 0, 0.7, ALONG),
-                    hopper_row!($e, $e, (128, 256, 64, 4, 12), (1, 0), 0, 1.0, ALONG),
-                    hopper_row!($e, $e, (128, 256, 64, 4, 12), (0, 1), 0, 1.0, ALONG),
-                    hopper_row!($e, $e, (128, 256, 64, 4, 12), (1, 1), 0, 1.0, ALONG),
-                    hopper_row!($e, $e, (128, 128, 64, 6, 16), (0, 0), 1, 0.9, ALONG),
-                    Row {
-                        instance: "ampere 128 x 128 x 64",
-                        artifact: ampere::ampere::<$e, 128, 128, 64, 3, 0>::ARTIFACT,
-                        tile: [128, 128],
-                        takes: Takes { compact: true, ..ALONG },
-                        rate: 0.45,
-                        launch: |stream, a, b, c, e| {
-                            let p = Parts::of(c, e)?;
-                            ampere::ampere::<$e, 128, 128, 64, 3, 0>::launch(
-                                stream, a, b, c, &p.bias, &p.residual, e.alpha, e.beta, p.activation,
-                            )
-                        },
-                    },
-                    Row {
-                        instance: "ampere 64 x 64 x 64 epilogue 1",
-                        artifact: ampere::ampere::<$e, 64, 64, 64, 3, 1>::ARTIFACT,
-                        tile: [64, 64],
-                        takes: Takes { compact: true, epilogue: true, ..ALONG },
-                        rate: 0.25,
-                        launch: |stream, a, b, c, e| {
-                            let p = Parts::of(c, e)?;
-                            ampere::ampere::<$e, 64, 64, 64, 3, 1>::launch(
-                                stream, a, b, c, &p.bias, &p.residual, e.alpha, e.beta, p.activation,
-                            )
-                        },
-                    },
-                    Row {
-                        instance: "any 64 x 64 x 32",
-                        artifact: ampere::any::<$e>::ARTIFACT,
-                        tile: [64, 64],
-                        takes: ANY,
-                        rate: 0.03,
-                        launch: |stream, a, b, c, e| {
-                            let p = Parts::of(c, e)?;
-                            ampere::any::<$e>::launch(
-                                stream, a, b, c, &p.bias, &p.residual, e.alpha, e.beta, p.activation,
-                            )
-                        },
-                    },
-                ];
-                ROWS
-            }
-        }
-    )*};
-}
-
-halves! { f16 bf16 }
-
-macro_rules! narrow {
-    ($($e:ty => $o:ty;)*) => {$(
-        impl sealed::Sealed<$o> for $e {}
-        impl Product<$o> for $e {
-            fn rows() -> &'static [Row<$e, $o>] {
-                static ROWS: &[Row<$e, $o>] =
-                    &[hopper_row!($e, $o, (128, 256, 128, 4, 16), (0, 0), 0, 1.0, ALONG)];
-                ROWS
-            }
-        }
-    )*};
-}
-
-narrow! {
-    e4m3 => f16;
-    e4m3 => bf16;
-    e5m2 => bf16;
-}
-
-macro_rules! single_row {
-    ($thrice:literal, $precision:ident) => {
-        Row {
-            instance: concat!("single 64 x 64 x 32 by ", stringify!($precision)),
-            artifact: ampere::single::<$thrice>::ARTIFACT,
-            tile: [64, 64],
-            takes: Takes {
-                precision: Some(Precision::$precision),
-                ..ANY
-            },
-            rate: 0.03,
-            launch: |stream, a, b, c, e| {
-                let p = Parts::of(c, e)?;
-                ampere::single::<$thrice>::launch(
-                    stream,
-                    a,
-                    b,
-                    c,
-                    &p.bias,
-                    &p.residual,
-                    e.alpha,
-                    e.beta,
-                    p.activation,
-                )
-            },
-        }
-    };
-}
-
-impl sealed::Sealed<f32> for f32 {}
-impl Product<f32> for f32 {
-    fn rows() -> &'static [Row<f32, f32>] {
-        static ROWS: &[Row<f32, f32>] = &[
-            Row {
-                instance: "tf32 128 x 256 x 32",
-                artifact: tf32::<128, 256, 32, 4, 12>::ARTIFACT,
-                tile: [128, 256],
-                takes: Takes {
-                    precision: Some(Precision::Tf32),
-                    ..ALONG
-                },
-                rate: 1.0,
-                launch: |stream, a, b, c, _| tf32::<128, 256, 32, 4, 12>::launch(stream, a, b, c),
-            },
-            single_row!(0, Tf32),
-            single_row!(1, Tf32x3),
-        ];
-        ROWS
+    /// Nothing but the sums.
+    pub(super) fn plain(c: &Tensor<O, 3>) -> Result<Self, LaunchError> {
+        Self::of(c, &Epilogue::<'_, O, 3>::default())
     }
-}
 
-impl sealed::Sealed<i32> for i8 {}
-impl Product<i32> for i8 {
-    fn rows() -> &'static [Row<i8, i32>] {
-        static ROWS: &[Row<i8, i32>] = &[Row {
-            instance: "bytes 64 x 64 x 64",
-            artifact: ampere::bytes::ARTIFACT,
-            tile: [64, 64],
-            takes: Takes {
-                epilogue: false,
-                ..ANY
-            },
-            rate: 0.03,
-            launch: |stream, a, b, c, _| ampere::bytes::launch(stream, a, b, c),
-        }];
-        ROWS
+    /// Of one product.
+    pub(super) fn residual(&self) -> Result<Tensor<O, 2>, LaunchError> {
+        self.residual.at::<1, 2>([0])
     }
 }

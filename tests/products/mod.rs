@@ -94,6 +94,8 @@ pub struct Call {
     pub activation: Activation,
     pub precision: Precision,
     pub special: bool,
+    /// What is added last is the result as it was.
+    pub own: bool,
 }
 
 /// A tensor (rows, columns) of these values, lying as asked.
@@ -134,6 +136,10 @@ fn activate(x: f64, kind: Activation) -> f64 {
     }
 }
 
+fn coprime(a: usize, b: usize) -> bool {
+    if b == 0 { a == 1 } else { coprime(b, a % b) }
+}
+
 /// Runs a product and judges it.
 pub fn run<E: Real + Product<O>, O: Real>(device: &Device, call: Call) -> Outcome {
     let (m, n, k) = call.extents;
@@ -149,7 +155,12 @@ pub fn run<E: Real + Product<O>, O: Real>(device: &Device, call: Call) -> Outcom
         (a[6 * k], a[6 * k + 1]) = (E::of(f64::INFINITY), E::of(f64::INFINITY));
         (b[0], b[1], b[k + 2]) = (E::of(1.0), E::of(-1.0), E::of(6e-8));
     }
-    let (c, d) = (vec![O::of(-77.0); m * n], values::<O>(m * n, 3));
+    let d = values::<O>(m * n, 3);
+    let c = if call.own {
+        d.clone()
+    } else {
+        vec![O::of(-77.0); m * n]
+    };
     let bias = values::<O>(n, 4);
     let da = placed(device, &a, (m, k), call.across[0], call.gap);
     let db = placed(device, &b, (n, k), call.across[1], call.gap);
@@ -160,7 +171,7 @@ pub fn run<E: Real + Product<O>, O: Real>(device: &Device, call: Call) -> Outcom
         alpha: call.alpha.unwrap_or(1.0),
         beta: call.beta,
         bias: call.bias.then_some(&dbias),
-        residual: (call.beta != 0.0).then_some(&dd),
+        residual: (call.beta != 0.0 && !call.own).then_some(&dd),
         activation: call.activation,
         precision: call.precision,
     };
@@ -168,8 +179,9 @@ pub fn run<E: Real + Product<O>, O: Real>(device: &Device, call: Call) -> Outcom
     let chosen = chosen.unwrap_or_else(|e| panic!("{call:?}: {e}"));
     let got = dc.to_vec().expect("a result");
     let name = format!(
-        "{} {m} x {n} x {k} {} {:?}",
+        "{} in {} {m} x {n} x {k} {} {:?}",
         chosen.instance,
+        chosen.parts,
         E::DTYPE,
         call.across
     );
@@ -180,20 +192,25 @@ pub fn run<E: Real + Product<O>, O: Real>(device: &Device, call: Call) -> Outcom
     } else {
         2f64.powi(-19)
     };
-    // Of a large product a sample, of all residues.
-    let step = ((m * n * k) >> 19).max(1) | 1;
+    // Of a large product a sample that comes to every column.
+    let step = (((m * n * k) >> 19).max(1)..)
+        .find(|&s| coprime(s, n))
+        .unwrap_or(1);
     let verdict = (0..m * n).step_by(step).try_for_each(|i| {
         let (row, column) = (
             &a[i / n * k..(i / n + 1) * k],
             &b[i % n * k..(i % n + 1) * k],
         );
         let (mut sum, mut size) = (0.0, 0.0);
+        let thrice = E::DTYPE.name() == "f32" && call.precision == Precision::Tf32x3;
         for (x, y) in row.iter().zip(column) {
             let (x, y) = match (E::DTYPE.name(), call.precision) {
                 ("f32", Precision::Tf32) => (tf32(x.wide()), tf32(y.wide())),
                 _ => (x.wide(), y.wide()),
             };
-            sum += x * y;
+            // Of an infinity by three products, the rest of the factor is NaN.
+            let infinite = thrice && (x.is_infinite() || y.is_infinite());
+            sum += if infinite { f64::NAN } else { x * y };
             size += (x * y).abs();
         }
         let alpha = f64::from(call.alpha.unwrap_or(1.0));
@@ -203,7 +220,7 @@ pub fn run<E: Real + Product<O>, O: Real>(device: &Device, call: Call) -> Outcom
             // Of 8-bit floats the tensor core keeps 13 bits behind the greatest term, 32 terms at a time.
             slack += (k as f64 / 32.0 + 2.0) * 2f64.powi(-13) * size;
         }
-        if E::DTYPE.name() == "f32" && call.precision == Precision::Tf32x3 {
+        if thrice {
             slack += 2f64.powi(-20) * size;
         }
         if call.bias {
@@ -347,11 +364,77 @@ pub fn all(device: &Device, hopper: bool) -> Vec<Outcome> {
     ] {
         out.push(run::<i8, i32>(device, at(s)));
     }
+    // One row of a length that is no multiple of 16 bytes; the result as it was; K in parts; K = 0; nothing.
+    for s in [
+        (1, 57, 64),
+        (1, 64, 57),
+        (136, 72, 40),
+        (33, 35, 37),
+        (16, 24, 2048),
+        (70, 35, 1030),
+        (9, 8, 0),
+        (0, 8, 8),
+        (8, 0, 8),
+    ] {
+        let call = Call {
+            bias: true,
+            ..at(s)
+        };
+        let own = Call {
+            own: true,
+            beta: 0.5,
+            alpha: Some(-1.5),
+            activation: Activation::Relu,
+            ..call
+        };
+        for call in [at(s), call, own, Call { gap: 5, ..own }] {
+            out.push(run::<f16, f16>(device, call));
+            out.push(run::<bf16, bf16>(device, call));
+            out.push(run::<f32, f32>(device, call));
+            let call = Call {
+                precision: Precision::Tf32,
+                ..call
+            };
+            out.push(run::<f32, f32>(device, call));
+            if hopper {
+                out.push(run::<e4m3, f16>(device, call));
+                out.push(run::<e4m3, bf16>(device, call));
+                out.push(run::<e4m3, f32>(device, call));
+                out.push(run::<e5m2, f16>(device, call));
+                out.push(run::<e5m2, bf16>(device, call));
+                out.push(run::<e5m2, f32>(device, call));
+            }
+        }
+        out.push(run::<i8, i32>(device, at(s)));
+    }
     if hopper {
         for s in [(128, 256, 128), (70, 136, 208), (257, 264, 48)] {
             out.push(run::<e4m3, f16>(device, at(s)));
             out.push(run::<e4m3, bf16>(device, at(s)));
             out.push(run::<e5m2, bf16>(device, at(s)));
+        }
+        let special = Call {
+            special: true,
+            ..at((128, 256, 128))
+        };
+        out.push(run::<e4m3, bf16>(device, special));
+        out.push(run::<e5m2, f32>(
+            device,
+            Call {
+                bias: true,
+                ..special
+            },
+        ));
+    }
+    for precision in [Precision::Tf32, Precision::Tf32x3] {
+        for bias in [false, true] {
+            let call = Call {
+                special: true,
+                precision,
+                bias,
+                ..at((64, 64, 64))
+            };
+            out.push(run::<f32, f32>(device, call));
         }
     }
     out

@@ -21,7 +21,7 @@ impl Buffer {
     pub fn allocate(device: &Device, bytes: u64, zeroed: bool) -> Result<Buffer, LaunchError> {
         let machine = device.machine();
         let mut state = device.lock();
-        if state.order.capturing(0) {
+        if bytes > 0 && state.order.capturing(0) {
             return Err(LaunchError::InCapture {
                 doing: "allocating a tensor",
             });

@@ -123,6 +123,25 @@ impl<E: Element, const R: usize> Tensor<E, R> {
         Ok(self.with(shape, strides, self.offset))
     }
 
+    /// With axes of extent 1 before its own, up to rank `Q`: a batch of one is `x.with_rank::<3>()`.
+    pub fn with_rank<const Q: usize>(&self) -> Result<Tensor<E, Q>, LaunchError> {
+        let Some(more) = Q.checked_sub(R) else {
+            return Err(self.no_view(format!("of rank {Q}")));
+        };
+        // No index but 0 follows these steps; they clear the tensor all the same, as row-major ones would.
+        let whole = (0..R).map(|i| self.shape[i] * self.strides[i]).max();
+        let step = whole.unwrap_or(1).max(1);
+        let shape = std::array::from_fn(|i| if i < more { 1 } else { self.shape[i - more] });
+        let strides = std::array::from_fn(|i| {
+            if i < more {
+                step
+            } else {
+                self.strides[i - more]
+            }
+        });
+        Ok(self.with(shape, strides, self.offset))
+    }
+
     /// A range of one axis.
     pub fn slice(&self, axis: usize, range: Range<usize>) -> Result<Self, LaunchError> {
         if axis >= R || range.start > range.end || range.end > self.shape[axis] {

@@ -1,0 +1,61 @@
+//! Why there is no product.
+
+use crate::LaunchError;
+
+/// Why there is no product.
+#[derive(Debug)]
+pub enum GemmError {
+    /// Extents that do not fit together.
+    Shape {
+        /// Which.
+        what: &'static str,
+        /// As they must be.
+        wanted: Vec<usize>,
+        /// As they are.
+        found: Vec<usize>,
+    },
+    /// No instance of the table can do it: each with its reason.
+    NotBuilt {
+        /// The product.
+        what: String,
+        /// Instance and reason.
+        reasons: Vec<(&'static str, String)>,
+    },
+    /// The launch failed.
+    Launch(LaunchError),
+}
+
+impl std::fmt::Display for GemmError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            GemmError::Shape {
+                what,
+                wanted,
+                found,
+            } => write!(f, "{what} is {found:?}; the product needs {wanted:?}"),
+            GemmError::NotBuilt { what, reasons } => {
+                write!(f, "no instance multiplies {what}")?;
+                for (instance, reason) in reasons {
+                    write!(f, "\n  {instance}: {reason}")?;
+                }
+                Ok(())
+            }
+            GemmError::Launch(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for GemmError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            GemmError::Launch(error) => error.source(),
+            _ => None,
+        }
+    }
+}
+
+impl From<LaunchError> for GemmError {
+    fn from(error: LaunchError) -> Self {
+        GemmError::Launch(error)
+    }
+}

@@ -1,0 +1,161 @@
+//! Which instance a call takes: of the eligible rows the one of the least estimated time, in one piece or in
+//! parts of K; and whether the extents fit at all.
+
+use super::rows::Product;
+use super::table::{Asked, Row};
+use super::{Choice, Epilogue, GemmError};
+use crate::{Device, Element, Tensor};
+
+pub(super) fn extents(
+    what: &'static str,
+    wanted: &[usize],
+    found: &[usize],
+) -> Result<(), GemmError> {
+    if wanted == found {
+        return Ok(());
+    }
+    Err(GemmError::Shape {
+        what,
+        wanted: wanted.to_vec(),
+        found: found.to_vec(),
+    })
+}
+
+/// Checks the extents and picks the instance.
+pub fn choose<E: Product<O>, O: Element>(
+    device: &Device,
+    a: &Tensor<E, 2>,
+    b: &Tensor<E, 2>,
+    c: &Tensor<O, 2>,
+    epilogue: &Epilogue<'_, O>,
+) -> Result<Choice, GemmError> {
+    fits(a, b, c, epilogue)?;
+    let asked = Asked::of(device, a, b, c, epilogue);
+    Ok(pick::<E, O>(&asked, true)?.choice)
+}
+
+/// Extents of one product.
+pub(super) fn fits<E: Element, O: Element>(
+    a: &Tensor<E, 2>,
+    b: &Tensor<E, 2>,
+    c: &Tensor<O, 2>,
+    epilogue: &Epilogue<'_, O>,
+) -> Result<(), GemmError> {
+    let ([m, k], [n, _]) = (a.shape(), b.shape());
+    extents("the right operand", &[n, k], &b.shape())?;
+    extents("the result", &[m, n], &c.shape())?;
+    around(n, &c.shape(), epilogue)
+}
+
+/// Extents of what an epilogue reads, for a result of so many columns.
+pub(super) fn around<O: Element, const R: usize>(
+    n: usize,
+    result: &[usize; R],
+    epilogue: &Epilogue<'_, O, R>,
+) -> Result<(), GemmError> {
+    if let Some(bias) = epilogue.bias {
+        extents("the bias", &[n], &bias.shape())?;
+    }
+    if let Some(d) = epilogue.residual {
+        extents("the residual", result, &d.shape())?;
+    }
+    Ok(())
+}
+
+/// What was picked: an instance for the result itself, or one for its parts.
+pub(super) struct Picked<E: Element, O: Element> {
+    pub choice: Choice,
+    pub whole: Option<&'static Row<E, O>>,
+    pub in_parts: Option<&'static Row<E, f32>>,
+}
+
+/// Picks; parts only where they may be.
+pub(super) fn pick<E: Product<O>, O: Element>(
+    asked: &Asked<'_>,
+    may_split: bool,
+) -> Result<Picked<E, O>, GemmError> {
+    let mut best: Option<(f64, Picked<E, O>)> = None;
+    let mut reasons = Vec::new();
+    for row in E::rows() {
+        match row.eligible(asked) {
+            Ok(()) => {
+                let time = row.estimate(asked);
+                if best.as_ref().is_none_or(|(t, _)| time < *t) {
+                    let (choice, whole) = (row.choice(asked, 1), Some(row));
+                    let in_parts = None;
+                    best = Some((
+                        time,
+                        Picked {
+                            choice,
+                            whole,
+                            in_parts,
+                        },
+                    ));
+                }
+            }
+            Err(reason) => reasons.push((row.instance, reason)),
+        }
+    }
+    let parts = asked.in_parts();
+    for row in E::in_parts() {
+        // Only beside a whole one: parts are a way to be faster.
+        if let Some((best_time, picked)) = &mut best
+            && may_split
+            && !asked.many
+            && row.eligible(&parts).is_ok()
+            && let Some((count, time)) = row.estimate_parts(&parts)
+            && time < *best_time
+        {
+            *best_time = time;
+            let (choice, in_parts) = (row.choice(&parts, count), Some(row));
+            *picked = Picked {
+                choice,
+                whole: None,
+                in_parts,
+            };
+        }
+    }
+    best.map(|(_, picked)| picked)
+        .ok_or_else(|| GemmError::NotBuilt {
+            what: asked.to_string(),
+            reasons,
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use half::f16;
+
+    #[test]
+    fn parts_are_taken_where_tiles_are_few_on_a_large_device() {
+        let device = Device::vm().unwrap();
+        let picked = |m: usize, n: usize, k: usize| {
+            let (a, b): (Tensor<f16, 2>, Tensor<f16, 2>) =
+                (device.empty([m, k]).unwrap(), device.empty([n, k]).unwrap());
+            let c: Tensor<f16, 2> = device.empty([m, n]).unwrap();
+            let mut asked = Asked::of(&device, &a, &b, &c, &Epilogue::default());
+            asked.processors = 132;
+            pick::<f16, f16>(&asked, true).unwrap().choice
+        };
+        assert!(picked(128, 128, 8192).parts > 8);
+        assert!(picked(16, 512, 16384).parts > 4);
+        // Those that were measured are multiplied whole, by what was measured.
+        for (m, n, k, by) in [
+            (16, 8192, 8192, "few 16 x 64 x 128"),
+            (128, 8192, 8192, "few 128 x 64 x 64"),
+            (1024, 1024, 1024, "hopper 128 x 64 x 64"),
+            (2048, 2048, 2048, "hopper 128 x 128 x 64"),
+            (4096, 4096, 4096, "hopper 128 x 256 x 64"),
+            (8192, 8192, 512, "hopper 128 x 256 x 64"),
+        ] {
+            let choice = picked(m, n, k);
+            assert_eq!(choice.parts, 1, "{m} x {n} x {k}");
+            assert!(
+                choice.instance.starts_with(by),
+                "{m} x {n} x {k}: {}",
+                choice.instance
+            );
+        }
+    }
+}

@@ -1,0 +1,332 @@
+//! The instances that [`super::product`] and its kin choose from: one row each, by element types.
+
+use super::batch::{batch, batch_tf32, sum_parts};
+use super::hopper::{few, hopper, tf32};
+use super::table::{ALONG, ANY, BATCH, Launched, Lies, Parts, Row, Run, Takes};
+use super::{Precision, ampere};
+use crate::{Element, Stream, Tensor, e4m3, e5m2};
+use half::{bf16, f16};
+
+mod sealed {
+    pub trait Sealed<O> {}
+}
+
+/// Element types with instances: `E @ E.T` into `O`.
+#[diagnostic::on_unimplemented(
+    message = "the library has no product of `{Self}` into `{O}`",
+    note = "there are f16, bf16 and f32 into themselves, e4m3 and e5m2 into f16, bf16 or f32, i8 into i32"
+)]
+pub trait Product<O: Element>: Element + sealed::Sealed<O> {
+    /// Its instances.
+    fn rows() -> &'static [Row<Self, O>]
+    where
+        Self: Sized;
+    /// Instances that multiply parts of K, into f32.
+    fn in_parts() -> &'static [Row<Self, f32>]
+    where
+        Self: Sized;
+    /// Adds such parts up, in their order.
+    fn sum_parts(
+        stream: &Stream,
+        parts: &Tensor<f32, 3>,
+        c: &mut Tensor<O, 2>,
+        with: &Parts<O>,
+    ) -> Launched;
+}
+
+macro_rules! hopper_row {
+    ($e:ty, $o:ty, ($bm:literal, $bn:literal, $bk:literal, $stages:literal, $group:literal), ($ta:literal, $tb:literal), $epi:literal, $rate:literal $(, $small:literal)?) => {
+        Row {
+            instance: concat!("hopper ", $bm, " x ", $bn, " x ", $bk, " ta ", $ta, " tb ", $tb, " epilogue ", $epi),
+            artifact: hopper::<$e, $o, $bm, $bn, $bk, $stages, 64, $group, $ta, $tb, $epi>::ARTIFACT,
+            tile: [$bm, $bn],
+            depth: $bk,
+            takes: Takes {
+                lies: Some([
+                    if $ta == 1 { Lies::Across } else { Lies::Along },
+                    if $tb == 1 { Lies::Across } else { Lies::Along },
+                ]),
+                epilogue: $epi == 1,
+                $(small_rate: $small,)?
+                ..ALONG
+            },
+            rate: $rate,
+            run: Run::One(|stream, a, b, c, p| {
+                let (at, bt) = (a.transpose(), b.transpose());
+                let (a, b) = (if $ta == 1 { &at } else { a }, if $tb == 1 { &bt } else { b });
+                hopper::<$e, $o, $bm, $bn, $bk, $stages, 64, $group, $ta, $tb, $epi>::launch(
+                    stream, a, b, c, &p.bias, &p.residual()?, p.alpha, p.beta, p.activation,
+                )
+            }),
+        }
+    };
+}
+
+macro_rules! few_row {
+    ($e:ty, ($bm:literal, $bn:literal, $bk:literal, $stages:literal), $rate:literal) => {
+        Row {
+            instance: concat!("few ", $bm, " x ", $bn, " x ", $bk),
+            artifact: few::<$e, $e, $bm, $bn, $bk, $stages>::ARTIFACT,
+            tile: [$bm, $bn],
+            depth: $bk,
+            takes: Takes { rows: $bm, ..ALONG },
+            rate: $rate,
+            run: Run::One(|stream, a, b, c, _| {
+                few::<$e, $e, $bm, $bn, $bk, $stages>::launch(stream, a, b, c)
+            }),
+        }
+    };
+}
+
+macro_rules! ampere_row {
+    ($e:ty, $tile:literal, $epi:literal, $rate:literal) => {
+        Row {
+            instance: concat!("ampere ", $tile, " x ", $tile, " x 64 epilogue ", $epi),
+            artifact: ampere::ampere::<$e, $tile, $tile, 64, 3, $epi>::ARTIFACT,
+            tile: [$tile, $tile],
+            depth: 64,
+            takes: Takes {
+                compact: true,
+                epilogue: $epi == 1,
+                ..ALONG
+            },
+            rate: $rate,
+            run: Run::One(|stream, a, b, c, p| {
+                ampere::ampere::<$e, $tile, $tile, 64, 3, $epi>::launch(
+                    stream,
+                    a,
+                    b,
+                    c,
+                    &p.bias,
+                    &p.residual()?,
+                    p.alpha,
+                    p.beta,
+                    p.activation,
+                )
+            }),
+        }
+    };
+}
+
+/// A kernel of batches and parts, with the arguments that all of them have.
+macro_rules! many_row {
+    ($name:expr, $kernel:ty, $tile:expr, $depth:literal, $rate:literal, $takes:expr) => {
+        Row {
+            instance: $name,
+            artifact: <$kernel>::ARTIFACT,
+            tile: $tile,
+            depth: $depth,
+            takes: $takes,
+            rate: $rate,
+            run: Run::Many(|stream, a, b, c, groups, p| {
+                <$kernel>::launch(
+                    stream,
+                    a,
+                    b,
+                    c,
+                    &p.bias,
+                    &p.residual,
+                    groups,
+                    p.own,
+                    p.alpha,
+                    p.beta,
+                    p.activation,
+                )
+            }),
+        }
+    };
+}
+
+macro_rules! batch_row {
+    ($e:ty, $o:ty, $depth:literal, $slab:literal, $plain:literal) => {
+        many_row!(
+            concat!("batch 128 x 128 x ", $depth),
+            batch<$e, $o, 128, $depth, 6, $slab, $plain>,
+            [128, 128],
+            $depth,
+            0.88,
+            if $plain { ALONG } else { BATCH }
+        )
+    };
+}
+
+macro_rules! parts_summed {
+    ($o:ty) => {
+        fn sum_parts(
+            stream: &Stream,
+            parts: &Tensor<f32, 3>,
+            c: &mut Tensor<$o, 2>,
+            p: &Parts<$o>,
+        ) -> Launched {
+            sum_parts::<$o>::launch(
+                stream,
+                parts,
+                c,
+                &p.bias,
+                &p.residual()?,
+                p.own,
+                p.alpha,
+                p.beta,
+                p.activation,
+            )
+        }
+    };
+}
+
+macro_rules! halves {
+    ($($e:ty)*) => {$(
+        impl sealed::Sealed<$e> for $e {}
+        impl Product<$e> for $e {
+            fn rows() -> &'static [Row<$e, $e>] {
+                static ROWS: &[Row<$e, $e>] = &[
+                    few_row!($e, (16, 64, 128, 10), 0.9),
+                    few_row!($e, (64, 64, 64, 12), 0.9),
+                    few_row!($e, (128, 64, 64, 8), 0.9),
+                    hopper_row!($e, $e, (128, 256, 64, 4, 12), (0, 0), 0, 1.0),
+                    hopper_row!($e, $e, (128, 192, 64, 4, 8), (0, 0), 0, 0.98),
+                    hopper_row!($e, $e, (128, 128, 64, 6, 16), (0, 0), 0, 0.93, 1.02),
+                    hopper_row!($e, $e, (128, 64, 64, 8, 8), (0, 0), 0, 0.7),
+                    hopper_row!($e, $e, (128, 256, 64, 4, 12), (1, 0), 0, 1.0),
+                    hopper_row!($e, $e, (128, 256, 64, 4, 12), (0, 1), 0, 1.0),
+                    hopper_row!($e, $e, (128, 256, 64, 4, 12), (1, 1), 0, 1.0),
+                    hopper_row!($e, $e, (128, 128, 64, 6, 16), (0, 0), 1, 0.9),
+                    batch_row!($e, $e, 64, 64, false),
+                    ampere_row!($e, 128, 0, 0.45),
+                    ampere_row!($e, 64, 1, 0.25),
+                    many_row!("any 64 x 64 x 32", ampere::any<$e, $e>, [64, 64], 32, 0.03, ANY),
+                ];
+                ROWS
+            }
+            fn in_parts() -> &'static [Row<$e, f32>] {
+                static ROWS: &[Row<$e, f32>] = &[
+                    batch_row!($e, f32, 64, 32, true),
+                    many_row!("any 64 x 64 x 32", ampere::any<$e, f32>, [64, 64], 32, 0.03, ANY),
+                ];
+                ROWS
+            }
+            parts_summed!($e);
+        }
+    )*};
+}
+
+halves! { f16 bf16 }
+
+macro_rules! narrow {
+    ($($e:ty => $o:ty, $slab:literal, [$($wide:tt)*];)*) => {$(
+        impl sealed::Sealed<$o> for $e {}
+        impl Product<$o> for $e {
+            fn rows() -> &'static [Row<$e, $o>] {
+                static ROWS: &[Row<$e, $o>] = &[
+                    $($wide)*
+                    batch_row!($e, $o, 128, $slab, false),
+                    many_row!("narrow 64 x 64 x 64", ampere::narrow<$e, $o>, [64, 64], 64, 0.03, ANY),
+                ];
+                ROWS
+            }
+            fn in_parts() -> &'static [Row<$e, f32>] {
+                static ROWS: &[Row<$e, f32>] = &[
+                    batch_row!($e, f32, 128, 32, false),
+                    many_row!("narrow 64 x 64 x 64", ampere::narrow<$e, f32>, [64, 64], 64, 0.03, ANY),
+                ];
+                ROWS
+            }
+            parts_summed!($o);
+        }
+    )*};
+}
+
+narrow! {
+    e4m3 => f16, 64, [hopper_row!(e4m3, f16, (128, 256, 128, 4, 16), (0, 0), 0, 1.0),];
+    e4m3 => bf16, 64, [hopper_row!(e4m3, bf16, (128, 256, 128, 4, 16), (0, 0), 0, 1.0),];
+    e4m3 => f32, 32, [];
+    e5m2 => f16, 64, [];
+    e5m2 => bf16, 64, [hopper_row!(e5m2, bf16, (128, 256, 128, 4, 16), (0, 0), 0, 1.0),];
+    e5m2 => f32, 32, [];
+}
+
+macro_rules! single_row {
+    ($thrice:literal, $precision:ident) => {
+        many_row!(
+            concat!("single 64 x 64 x 32 by ", stringify!($precision)),
+            ampere::single<$thrice>,
+            [64, 64],
+            32,
+            0.03,
+            Takes {
+                precision: Some(Precision::$precision),
+                ..ANY
+            }
+        )
+    };
+}
+
+impl sealed::Sealed<f32> for f32 {}
+impl Product<f32> for f32 {
+    fn rows() -> &'static [Row<f32, f32>] {
+        static ROWS: &[Row<f32, f32>] = &[
+            Row {
+                instance: "tf32 128 x 256 x 32",
+                artifact: tf32::<128, 256, 32, 4, 12>::ARTIFACT,
+                tile: [128, 256],
+                depth: 32,
+                takes: Takes {
+                    precision: Some(Precision::Tf32),
+                    ..ALONG
+                },
+                rate: 1.0,
+                run: Run::One(|stream, a, b, c, _| {
+                    tf32::<128, 256, 32, 4, 12>::launch(stream, a, b, c)
+                }),
+            },
+            many_row!(
+                "batch of tf32 128 x 128 x 32",
+                batch_tf32<128, 32, 6>,
+                [128, 128],
+                32,
+                0.88,
+                Takes { precision: Some(Precision::Tf32), ..BATCH }
+            ),
+            single_row!(0, Tf32),
+            single_row!(1, Tf32x3),
+        ];
+        ROWS
+    }
+    fn in_parts() -> &'static [Row<f32, f32>] {
+        // Those that take parts are picked by their own rule.
+        &Self::rows()[1..]
+    }
+    parts_summed!(f32);
+}
+
+impl sealed::Sealed<i32> for i8 {}
+impl Product<i32> for i8 {
+    fn rows() -> &'static [Row<i8, i32>] {
+        static ROWS: &[Row<i8, i32>] = &[Row {
+            instance: "bytes 64 x 64 x 64",
+            artifact: ampere::bytes::ARTIFACT,
+            tile: [64, 64],
+            depth: 64,
+            takes: Takes {
+                epilogue: false,
+                own: false,
+                ..ANY
+            },
+            rate: 0.03,
+            run: Run::Many(|stream, a, b, c, groups, _| {
+                ampere::bytes::launch(stream, a, b, c, groups)
+            }),
+        }];
+        ROWS
+    }
+    fn in_parts() -> &'static [Row<i8, f32>] {
+        &[]
+    }
+    fn sum_parts(
+        _: &Stream,
+        _: &Tensor<f32, 3>,
+        _: &mut Tensor<i32, 2>,
+        _: &Parts<i32>,
+    ) -> Launched {
+        unreachable!("sums of bytes come in one part")
+    }
+}
