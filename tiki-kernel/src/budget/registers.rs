@@ -34,6 +34,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Registers beyond the live ones: temporaries of expanded instructions and the pairing of 64-bit values.
 const KEPT: u32 = 8;
+/// More of them where products by warps stand alone, as measured over 250 instances: their operands take aligned
+/// pairs and fours.
+const ALIGNED: u32 = 2;
 /// Of so many registers the assembler wants one more where products by warps and shuffles take turns, as
 /// measured: it moves loads across the shuffles.
 const MIXED: u32 = 10;
@@ -139,7 +142,8 @@ pub fn bounds(function: &Function, holds: &[String]) -> BTreeMap<Option<u32>, Bo
             .collect();
         items.sort_by_key(|i| std::cmp::Reverse(i.1));
         let unpacked = peak.predicates.saturating_sub(PREDICATES).div_ceil(PACKED);
-        let mut registers = (peak.need.registers() + packed.max(unpacked)).max(LEAST);
+        let aligned = if kind == Products::Alone { ALIGNED } else { 0 };
+        let mut registers = (peak.need.registers() + aligned + packed.max(unpacked)).max(LEAST);
         if kind == Products::Mixed {
             registers += registers.div_ceil(MIXED);
         }
@@ -197,6 +201,18 @@ fn core(function: &Function) -> BTreeSet<Reg> {
         }
     }
     out
+}
+
+/// Registers that the sums of one product of a warpgroup take, at most.
+fn widest(function: &Function) -> u32 {
+    let multiplies = function
+        .insts()
+        .filter(|(_, inst)| inst.op.row.effects.group == Async::Issues(Group::Multiply));
+    let sums = multiplies.filter_map(|(_, inst)| match inst.operands.first() {
+        Some(Operand::Vec(sums)) => Some(sums.len() as u32),
+        _ => None,
+    });
+    sums.max().unwrap_or(0)
 }
 
 /// Predicates that are computed in more than one place.
@@ -472,6 +488,24 @@ pub fn check(kernel: &Kernel, lowered: &Lowered, sink: &mut Sink, report: &mut R
         sink.push(diag);
     }
     if own {
+        // Whatever a role sets, a single product must fit what the launch gives each thread.
+        let given = kernel.registers.unwrap_or(left).min(left);
+        let sums = widest(function);
+        if sums > 0 && sums + 2 + BELOW > given {
+            sink.push(
+                Diag::error(
+                    codes::REGISTER_LIMIT,
+                    kernel.span,
+                    format!(
+                        "kernel `{}` multiplies into {sums} registers and needs {} beside them; a block of {} threads starts with {given} each",
+                        kernel.entry,
+                        2 + BELOW,
+                        kernel.threads
+                    ),
+                )
+                .note("the assembler holds every single product to the count of the launch, whatever its role sets"),
+            );
+        }
         // The launch gives every thread the same; roles then move registers among themselves.
         return kernel.registers.unwrap_or(left).min(left);
     }
