@@ -111,6 +111,61 @@ fn no_order_of_completion_changes_a_bit() {
     });
 }
 
+/// Invariant: a product is, bit for bit, the model of the tensor cores (`tiki_kernel`'s own arithmetic on significands) applied
+/// to 16 terms after 16, rounded once. Witness: every shape of `products::SHAPES`, two types, two targets.
+fn is_the_model<E: products::Real + tiki::gemm::Product<E>>(
+    device: &Device,
+    ty: tiki::compiler::isa::Ty,
+    bits: impl Fn(E) -> u32,
+    rounded: impl Fn(f32) -> E,
+) {
+    use tiki::compiler::isa::meaning::tensor::{Generation, Num, dot_f32, model, take_apart};
+    for (m, n, k) in products::SHAPES {
+        let call = Call {
+            extents: (m, n, k),
+            ..Call::default()
+        };
+        let outcome = run::<E, E>(device, call);
+        outcome.verdict.unwrap();
+        assert!(outcome.name.contains(" in 1 "), "{}", outcome.name);
+        let apart = |values: Vec<E>| -> Vec<Vec<Num>> {
+            let of_row = |row: &[E]| {
+                let mut row: Vec<Num> = row.iter().map(|x| take_apart(ty, bits(*x))).collect();
+                row.resize(k.next_multiple_of(16), take_apart(ty, 0));
+                row
+            };
+            values.chunks(k).map(of_row).collect()
+        };
+        let a = apart(products::values::<E>(m * k, 1));
+        let b = apart(products::values::<E>(n * k, 2));
+        let model = model(Generation::Hopper, ty, true);
+        for i in (0..m * n).step_by(5) {
+            let chunks = a[i / n].chunks(16).zip(b[i % n].chunks(16));
+            let sum = chunks.fold(0, |c, (a, b)| dot_f32(model, a, b, c));
+            let want = rounded(f32::from_bits(sum)).bytes();
+            let size = size_of::<E>();
+            let got = &outcome.bytes[i * size..][..size];
+            assert!(
+                got == want,
+                "{}: element {i}: {got:?} for {want:?}",
+                outcome.name
+            );
+        }
+    }
+}
+
+#[test]
+fn products_are_the_tensor_core_model_bit_for_bit() {
+    use tiki::compiler::isa::Ty;
+    for device in [
+        Device::vm().unwrap(),
+        Device::vm_of(target("sm_80")).unwrap(),
+    ] {
+        is_the_model::<f16>(&device, Ty::F16, |x| x.to_bits().into(), f16::from_f32);
+        is_the_model::<bf16>(&device, Ty::BF16, |x| x.to_bits().into(), bf16::from_f32);
+    }
+}
+
 #[test]
 fn what_is_not_built_is_told() {
     let ampere = Device::vm_of(target("sm_80")).unwrap();
