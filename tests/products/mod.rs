@@ -234,6 +234,7 @@ pub fn run<E: Real + Product<O>, O: Real>(device: &Device, call: Call) -> Outcom
             want += more;
             slack += 2f64.powi(-22) * (want.abs() + more.abs());
         }
+        // An activation's slope is at most 1.13 (GELU), and a rounding of what is slightly larger is slightly larger.
         let bound = slack * 1.2 + want.abs() * O::HALF.0 * 1.01 + O::HALF.1;
         let got = got[i].wide();
         let right = match want {
