@@ -23,6 +23,8 @@ pub mod guide;
 pub mod host;
 pub mod operator;
 pub mod prelude;
+#[cfg(feature = "attention")]
+pub mod rows;
 #[doc(hidden)]
 pub mod testing;
 

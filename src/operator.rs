@@ -25,6 +25,15 @@ pub enum OperatorError {
         /// The rule and the numbers.
         why: String,
     },
+    /// The output's gradient has not the output's shape.
+    Gradient {
+        /// Its name.
+        operator: &'static str,
+        /// The gradient's shape.
+        given: Vec<usize>,
+        /// The output's.
+        expected: Vec<usize>,
+    },
     /// A launch failed.
     Launch(LaunchError),
     /// A pass failed in its own way.
@@ -38,6 +47,14 @@ impl fmt::Display for OperatorError {
                 write!(f, "operator `{operator}` has no backward pass")
             }
             OperatorError::Inputs { operator, why } => write!(f, "operator `{operator}`: {why}"),
+            OperatorError::Gradient {
+                operator,
+                given,
+                expected,
+            } => write!(
+                f,
+                "operator `{operator}`: the output has shape {expected:?}, its gradient {given:?}"
+            ),
             OperatorError::Launch(error) => error.fmt(f),
             OperatorError::Pass(error) => error.fmt(f),
         }
@@ -157,6 +174,22 @@ impl<I, O, S> Run<'_, I, O, S> {
     }
 }
 
+/// A gradient has its value's shape.
+pub(crate) fn alike(
+    operator: &'static str,
+    expected: &[usize],
+    given: &[usize],
+) -> Result<(), OperatorError> {
+    if given == expected {
+        return Ok(());
+    }
+    Err(OperatorError::Gradient {
+        operator,
+        given: given.to_vec(),
+        expected: expected.to_vec(),
+    })
+}
+
 /// Tensors whose numbers the checker can read and replace.
 pub trait Leaves: Sized {
     /// All numbers, tensor after tensor.
@@ -221,6 +254,7 @@ leaves!(A 0, B 1, C 2);
 ///
 /// The output's gradient is a random vector `w`; along a direction, inputs move by about `step` each (as their type
 /// rounds it), and `sum(w * out)` moves by what the gradients say, but for the forward pass' rounding and its curvature.
+/// NaN on either side, and gradients that are zero throughout, count as infinitely far.
 pub fn check_gradients<I: Leaves, O: Leaves, S>(
     operator: &Operator<I, O, S>,
     stream: &Stream,
@@ -228,6 +262,12 @@ pub fn check_gradients<I: Leaves, O: Leaves, S>(
     directions: usize,
     step: f64,
 ) -> Result<f64, OperatorError> {
+    if directions == 0 {
+        return Err(OperatorError::Inputs {
+            operator: operator.name,
+            why: "gradients are compared along one direction at least".into(),
+        });
+    }
     let mut state = 1_u64;
     let mut next = move || {
         state = state
@@ -258,7 +298,9 @@ pub fn check_gradients<I: Leaves, O: Leaves, S>(
         let expected: f64 = gradient.iter().zip(&path).map(|(g, p)| g * p).sum();
         let length = path.iter().map(|p| p * p).sum::<f64>().sqrt();
         let usual = size * length / (at.len() as f64).sqrt();
-        worst = worst.max((above - below - expected).abs() / usual);
+        let off = (above - below - expected).abs() / usual;
+        // What is no number, or of no size at all, agrees with nothing.
+        worst = worst.max(if off.is_nan() { f64::INFINITY } else { off });
     }
     Ok(worst)
 }

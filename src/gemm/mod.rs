@@ -31,7 +31,8 @@ pub mod rows;
 pub mod schedule;
 pub mod table;
 
-use crate::{Element, LaunchError, Stream, Tensor};
+use crate::operator::{Operator, OperatorError, alike};
+use crate::{Device, Element, LaunchError, Stream, Tensor};
 pub use error::GemmError;
 pub use pick::choose;
 use pick::{around, extents, fits, pick};
@@ -267,4 +268,37 @@ pub fn grouped<E: Product<O>, O: Element>(
         .iter_mut()
         .map(|(a, b, c)| product(stream, a, b, c, epilogue))
         .collect()
+}
+
+/// `a @ b.T` as an operator of a training loop: of `(a, b)`, `a` (M, K) and `b` (N, K). Gradients are products of the same
+/// table, `d_c @ b` and `d_c.T @ a`, of operands turned over; f32 is multiplied as `precision` says.
+#[must_use]
+pub fn operator<E: Product<E>>(
+    precision: Precision,
+) -> Operator<(Tensor<E, 2>, Tensor<E, 2>), Tensor<E, 2>> {
+    let multiply = move |stream: &Stream, a: &Tensor<E, 2>, b: &Tensor<E, 2>| {
+        let mut c = stream.device().zeros::<E, 2>([a.dim(0), b.dim(0)])?;
+        let epilogue = Epilogue {
+            precision,
+            ..Epilogue::default()
+        };
+        match product(stream, a, b, &mut c, &epilogue) {
+            Ok(_) => Ok(c),
+            Err(GemmError::Launch(error)) => Err(OperatorError::Launch(error)),
+            Err(error) => Err(OperatorError::Pass(Box::new(error))),
+        }
+    };
+    Operator::new(
+        "gemm",
+        move |stream, (a, b): &(Tensor<E, 2>, Tensor<E, 2>)| Ok((multiply(stream, a, b)?, ())),
+    )
+    .rules(|(a, b)| {
+        extents("the right operand", &[b.dim(0), a.dim(1)], &b.shape()).map_err(|e| e.to_string())
+    })
+    .backward(move |stream, (a, b), c, (), d_c| {
+        alike("gemm", &c.shape(), &d_c.shape())?;
+        let d_a = multiply(stream, d_c, &b.transpose())?;
+        let d_b = multiply(stream, &d_c.transpose(), &a.transpose())?;
+        Ok((d_a, d_b))
+    })
 }
