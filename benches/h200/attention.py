@@ -126,7 +126,7 @@ def forward(kernels, processors, dtype, d, s, causal):
     anchors = {"cuDNN": backend(SDPBackend.CUDNN_ATTENTION), "FlashAttention-2": backend(SDPBackend.FLASH_ATTENTION)}
     candidates, errors = dict(anchors), {name: error(go()[-1, -1], reference) for name, go in anchors.items()}
     for kernel in kernels:
-        if kernel.name != "attention_hopper" or kernel.args["E"] != dtype or kernel.args["D"] != d:
+        if kernel.name != "attention_hopper" or kernel.args.get("E") != dtype or kernel.args.get("D") != d:
             continue
         out, lse = torch.full_like(q, math.nan), torch.empty(batch, heads, s, device="cuda")
         named = {"q": q, "k": k, "v": v, "out": out, "lse": lse, "scale_log2": math.log2(math.e) / math.sqrt(d), "before": EVERY, "after": 0 if causal else EVERY}
@@ -156,7 +156,7 @@ def backward(kernels, processors, dtype, d, s, causal):
     worst = lambda grads: max(error(x[-1, -1], y) for x, y in zip(grads, reference[1:]))
     anchors = {"cuDNN": backend(SDPBackend.CUDNN_ATTENTION), "FlashAttention-2": backend(SDPBackend.FLASH_ATTENTION)}
     candidates, errors = dict(anchors), {name: worst(go()) for name, go in anchors.items()}
-    mine = [x for x in kernels if x.args["E"] == dtype and x.args["D"] == d]
+    mine = [x for x in kernels if x.args.get("E") == dtype and x.args.get("D") == d]
     of = lambda name: next((x for x in mine if x.name == name), None)
     forwards, prepare, finish = of("attention_hopper"), of("attention_prepare"), of("attention_finish")
     padded = up(s, 128) * 128
@@ -205,7 +205,7 @@ def decode(kernels, processors, dtype, d, s, _):
     k, v = (torch.randn(batch, heads, s, d, device="cuda", dtype=t) for _ in range(2))
     p = torch.softmax((k[-1, -1].double() @ q[-1, -1].double()) / math.sqrt(d), 0)
     reference = p @ v[-1, -1].double()
-    mine = [x for x in kernels if x.args["E"] == dtype and x.args["D"] == d and x.args.get("PAGED", 0) == 0]
+    mine = [x for x in kernels if x.args.get("E") == dtype and x.args.get("D") == d and x.args.get("PAGED", 0) == 0]
     part, combine = (next(x for x in mine if x.name == name) for name in ("attention_decode", "attention_combine"))
     splits = min(max(up(32 * processors, batch * heads), 1), up(s, 64))
     out = torch.full_like(q, math.nan)
@@ -253,7 +253,7 @@ def sweep(kernels, processors, count):
         named = {"q": q, "k": k, "v": v, "d_out": g, "with_lse": 0, "scale": scale, "scale_log2": math.log2(math.e) * scale, "before": before, "after": after,
                  "lse": torch.empty(batch, heads, sq, device="cuda"), "top": torch.empty(batch, heads, padded, device="cuda"), "delta": torch.empty(batch, heads, padded, device="cuda")}
         named["d_lse"] = named["lse"]
-        mine = [x for x in kernels if x.args["E"] == dtype and x.args["D"] == d]
+        mine = [x for x in kernels if x.args.get("E") == dtype and x.args.get("D") == d]
         runs = []
         for kernel in mine:
             if kernel.name == "attention_hopper":

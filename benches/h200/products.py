@@ -168,7 +168,7 @@ def products(kernels, processors):
             ref = torch.matmul(a, b.t())
             candidates, outputs = {"cuBLAS": lambda: torch.matmul(a, b.t(), out=ref)}, {}
             for kernel in kernels:
-                if not kernel.name.startswith("gemm") or kernel.args["E"] != dtype:
+                if not kernel.name.startswith("gemm") or kernel.args.get("E") != dtype:
                     continue
                 c = torch.full((m, n), float("nan"), device="cuda", dtype=t)
                 tiles = up(n, kernel.args["BN"]), up(m, kernel.args["BM"])
@@ -195,7 +195,7 @@ def attention(kernels, _):
                     candidates = {"cuDNN": backend(SDPBackend.CUDNN_ATTENTION), "FlashAttention-2": backend(SDPBackend.FLASH_ATTENTION)}
                     outputs, ref = {}, candidates["FlashAttention-2"]()
                     for kernel in kernels:
-                        mine = kernel.name.startswith("attention") and kernel.args["E"] == dtype and kernel.args["D"] == d
+                        mine = kernel.name.startswith("attention") and kernel.args.get("E") == dtype and kernel.args.get("D") == d
                         if not mine or (causal and kernel.name == "attention_hopper"):
                             continue
                         out = torch.full_like(q, float("nan"))

@@ -15,21 +15,15 @@
 //! order, unless `ORDERED`: then a block of keys waits for its turn at each tile of queries, and dQ is the same bits
 //! on every run, too. Rows and the scale are those of [`super::forward_hopper`].
 
+use super::place::Place;
 use tiki::prelude::*;
 
-/// Backward.
-#[tiki::kernel(target = "sm_90a", warpgroups = 3, shared = "227 KiB",
-    grid = [k.dim(1) * k.dim(0) * k.dim(2).div_ceil(128)], build(
-    (E = f16, D = 64, BM = 128, ORDERED = 0),
-    (E = bf16, D = 64, BM = 128, ORDERED = 0),
-    (E = f16, D = 128, BM = 64, ORDERED = 0),
-    (E = bf16, D = 128, BM = 64, ORDERED = 0),
-    (E = f16, D = 64, BM = 128, ORDERED = 1),
-    (E = bf16, D = 64, BM = 128, ORDERED = 1),
-    (E = f16, D = 128, BM = 64, ORDERED = 1),
-    (E = bf16, D = 128, BM = 64, ORDERED = 1),
-))]
-pub fn attention_backward_hopper<E: Half, const D: usize, const BM: usize, const ORDERED: usize>(
+/// The algorithm: `seen_from` and `seen_to` say which queries see the 128 keys from a key on (they may say more), `first` the
+/// first key a query sees. Of products, keys by queries, `limited` makes minus infinity where nothing is seen, `scored` what the
+/// softmax is of, and `graded` makes of the gradient of a score that of a product; it is given
+/// the probabilities and their rows' binary log-sum-exps, of which the score is `(log2(prob) + top) / scale_log2`.
+#[tiki::device]
+pub fn attend_backward<E: Half, const D: usize, const BM: usize, const ORDERED: usize>(
     q: &Global<E, 4>,
     k: &Global<E, 4>,
     v: &Global<E, 4>,
@@ -42,16 +36,13 @@ pub fn attention_backward_hopper<E: Half, const D: usize, const BM: usize, const
     dv: &mut Global<E, 4>,
     scale: f32,
     scale_log2: f32,
-    before: u32,
-    after: u32,
+    seen_from: impl Fn(i32) -> i32,
+    seen_to: impl Fn(i32) -> i32,
+    first: impl Fn(i32) -> i32,
+    limited: impl Fn(Register<f32>, Place) -> Register<f32>,
+    scored: impl Fn(&Register<f32>, Place) -> Register<f32>,
+    graded: impl Fn(Register<f32>, &Register<f32>, &Register<f32>, Place) -> Register<f32>,
 ) {
-    require!(
-        q.dim(3) == D && k.dim(3) == D && v.shape() == k.shape() && d_out.shape() == q.shape()
-    );
-    require!(dk.shape() == k.shape() && dv.shape() == k.shape() && delta.shape() == top.shape());
-    require!(top.dim(0) == q.dim(0) && top.dim(1) == q.dim(1) && top.dim(2) >= q.dim(2));
-    require!(sums.dim(0) == q.dim(0) && sums.dim(1) == q.dim(1) && sums.dim(3) == 128);
-    require!(k.dim(0) == q.dim(0) && k.dim(1) >= 1 && q.dim(1) % k.dim(1) == 0 && q.dim(2) >= 1);
     const BN: usize = 128;
     // Bytes of queries, gradients and sums that are in use at once.
     const CACHED: usize = 24 << 20;
@@ -85,14 +76,10 @@ pub fn attention_backward_hopper<E: Half, const D: usize, const BM: usize, const
     let here = width.min(strips - head);
     let (strip, n) = (head + at % here, at / here);
     let (kv_head, batch) = (strip % k.dim(1), strip / k.dim(1));
-    // Key `row + shift` is on the diagonal of query `row`: the last query sees the last key.
-    let shift = keys as i32 - queries as i32;
-    let left = shift - before as i32;
-    let right = shift + after as i32;
     // The blocks of queries that see the block's keys, for each head of the group.
     let first_key = (n * BN) as i32;
-    let from = min(max(first_key - right, 0), queries as i32) as u32 / BM as u32;
-    let to = (min(max(first_key + BN as i32 - left, 0), queries as i32) as u32).div_ceil(BM as u32);
+    let from = min(max(seen_from(first_key), 0), queries as i32) as u32 / BM as u32;
+    let to = (min(max(seen_to(first_key), 0), queries as i32) as u32).div_ceil(BM as u32);
     let each = max(to, from) - from;
     let steps = each * group;
     // Blocks begin at their own diagonal, so that they do not all add to the same rows of dQ.
@@ -176,24 +163,20 @@ pub fn attention_backward_hopper<E: Half, const D: usize, const BM: usize, const
                 let t = g_pipe.wait();
                 let d_prob = gemm.issue(v_own, g_s.stage(t), gemm.zeros([64, BM]));
                 warpgroup_wait(1);
-                let mut score = scores.retire();
-                let sees = |c: usize, r: usize| {
-                    let (at, row) = (key + c as i32, row + r as i32);
-                    at < keys as i32 && at <= row + right && at >= row + left
+                let at = Place {
+                    batch,
+                    head,
+                    row,
+                    key,
                 };
-                let inner = key + 64 <= keys as i32
-                    && key + 63 <= row + right
-                    && key >= row + BM as i32 - 1 + left;
-                if !inner {
-                    score = score.mask(|[c, r]| sees(c, r), f32::NEG_INFINITY);
-                }
+                let score = limited(scores.retire(), at);
                 let peak = top_s.stage(s).load_like(&score.col_vector(0.0));
-                let prob = score.cols(&peak, |x, p| exp2_fast(fma(x, scale_log2, -p)));
+                let prob = scored(&score, at).cols(&peak, |x, p| exp2_fast(fma(x, scale_log2, -p)));
                 warpgroup_wait(0);
                 let d_prob = d_prob.retire();
                 let mean = delta_s.stage(t).load_like(&d_prob.col_vector(0.0));
                 let ds = d_prob.cols(&mean, |x, d| x - d).zip(&prob, |x, p| x * p);
-                let ds = ds.cast::<E>();
+                let ds = graded(ds, &prob, &peak, at).cast::<E>();
                 let prob = prob.cast::<E>();
                 let ds_t = ds_s.stage((i % 2) as usize);
                 ds_t.tile([BM, 64], [0, part]).t().store(&ds);
@@ -237,7 +220,7 @@ pub fn attention_backward_hopper<E: Half, const D: usize, const BM: usize, const
                         .tile_mut([32, 128], [2 * m + part, 0]);
                     if ORDERED == 1 {
                         // Blocks of keys add in their order; those before this one began before it.
-                        let seen = (row + left).max(0) as u32 / BN as u32;
+                        let seen = first(row).max(0) as u32 / BN as u32;
                         let at = [batch, head, 2 * m + part];
                         while turns.get_with(at, Order::Acquire, Scope::Device) + seen < n as u32 {}
                     }

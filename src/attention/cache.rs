@@ -43,8 +43,9 @@ pub struct Decoded<E: Element> {
     pub lse: Tensor<f32, 2>,
 }
 
-/// Attention of one query a head, `[batch, heads, D]`, to the first `lengths[batch]` keys of a cache. Of the options
-/// only the scale applies: the query comes after every key.
+/// Attention of one query a head, `[batch, heads, D]`, to the first `lengths[batch]` keys of a cache, or to all it has if that
+/// is more than there are. Of the options the scale applies. The query comes after every key and the result is the
+/// same bits on every run, so `causal` and `deterministic` hold as they are; a window is refused.
 pub fn decode<E: Decodes>(
     stream: &Stream,
     q: &Tensor<E, 3>,
@@ -70,6 +71,13 @@ pub fn decode<E: Decodes>(
         return Err(AttentionError::Heads {
             queries: heads,
             keys: k.dim(1),
+        });
+    }
+    super::options::is_built(width, DECODE_HEAD_DIMS)?;
+    if options.window.is_some() {
+        return Err(AttentionError::Option {
+            option: "window",
+            call: "decode",
         });
     }
     super::options::alike("lengths", &lengths.shape(), &[batch])?;

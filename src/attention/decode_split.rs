@@ -39,7 +39,13 @@ pub fn attention_decode<E: Half, const D: usize, const PAGED: usize>(
     let rows = if PAGED == 1 { 64 } else { 8192 / D };
     let (part, head, batch) = (block_idx().x, block_idx().y, block_idx().z);
     let kv_head = head / (q.dim(1) / k.dim(1));
-    let keys = lengths.get([batch]) as usize;
+    // A length past the cache's end counts no keys that are not there.
+    let room = if PAGED == 1 {
+        table.dim(1) * 64
+    } else {
+        k.dim(2)
+    };
+    let keys = (lengths.get([batch]) as usize).min(room);
     // Tiles of this part: as many as any other part has, or fewer.
     let each = keys.div_ceil(rows).div_ceil(lse.dim(2));
     let first = part * each;

@@ -17,26 +17,15 @@
 //! that no row of a tile sees are skipped; only blocks that some row sees in part are masked, before the maximum.
 //! Logarithms are binary: `scale_log2` is the scale times log2(e), `lse` times ln 2 is natural.
 
+use super::place::{Place, log_sum, lowered};
+use super::turns::{pass_turn, take_turn};
 use tiki::prelude::*;
 
-/// Forward.
-#[tiki::kernel(target = "sm_90a", warpgroups = 1 + WG, shared = "227 KiB", grid = persistent, build(
-    (E = f16, D = 64, BN = 128, WG = 2, QS = 2, OS = 1),
-    (E = bf16, D = 64, BN = 128, WG = 2, QS = 2, OS = 1),
-    (E = f16, D = 64, BN = 128, WG = 3, QS = 2, OS = 1),
-    (E = bf16, D = 64, BN = 128, WG = 3, QS = 2, OS = 1),
-    (E = f16, D = 96, BN = 128, WG = 2, QS = 2, OS = 3),
-    (E = bf16, D = 96, BN = 128, WG = 2, QS = 2, OS = 3),
-    (E = f16, D = 128, BN = 128, WG = 2, QS = 2, OS = 2),
-    (E = bf16, D = 128, BN = 128, WG = 2, QS = 2, OS = 2),
-    (E = f16, D = 128, BN = 176, WG = 2, QS = 1, OS = 1),
-    (E = bf16, D = 128, BN = 176, WG = 2, QS = 1, OS = 1),
-    (E = f16, D = 192, BN = 96, WG = 2, QS = 1, OS = 1),
-    (E = bf16, D = 192, BN = 96, WG = 2, QS = 1, OS = 1),
-    (E = f16, D = 256, BN = 64, WG = 2, QS = 1, OS = 2),
-    (E = bf16, D = 256, BN = 64, WG = 2, QS = 1, OS = 2),
-))]
-pub fn attention_hopper<
+/// The algorithm: `seen` says which keys the tile of queries that begins at a row sees (from, to; it may say more, outside
+/// the keys too), `scored` makes of products what the softmax is of, minus infinity where nothing is seen; the last
+/// block of keys is `outer`: it may reach past them.
+#[tiki::device]
+pub fn attend<
     E: Half,
     const D: usize,
     const BN: usize,
@@ -50,12 +39,9 @@ pub fn attention_hopper<
     out: &mut Global<E, 4>,
     lse: &mut Global<f32, 3>,
     scale_log2: f32,
-    before: u32,
-    after: u32,
+    seen: impl Fn(i32) -> (i32, i32),
+    scored: impl Fn(Register<f32>, Place, bool) -> Register<f32>,
 ) {
-    require!(q.dim(3) == D && k.dim(3) == D && v.shape() == k.shape() && out.shape() == q.shape());
-    require!(lse.dim(0) == q.dim(0) && lse.dim(1) == q.dim(1) && lse.dim(2) == q.dim(2));
-    require!(k.dim(0) == q.dim(0) && k.dim(1) >= 1 && q.dim(1) % k.dim(1) == 0 && k.dim(2) >= 1);
     // Columns of a slab of the output, `OS` of which a warpgroup stages at once.
     let slab = if D % 64 == 0 { 64 } else { 32 };
     let q_s = Shared::<E>::stages(QS, Layout::k_major::<E>([64 * WG, D]));
@@ -67,10 +53,8 @@ pub fn attention_hopper<
     let v_pipe = Pipeline::tma(2, WG);
     let (queries, keys) = (q.dim(2), k.dim(2));
     let (heads, group) = (q.dim(1) as u32, (q.dim(1) / k.dim(1)) as u32);
-    // Key `row + shift` is on the diagonal of query `row`: the last query sees the last key.
-    let shift = keys as i32 - queries as i32;
-    let left = shift - before as i32;
-    let right = shift + after as i32;
+    // What bounds have in common for all tiles is computed here, once.
+    let _ = seen(0);
     let rows = queries.div_ceil(64 * WG) as u32;
     let strips = heads * q.dim(0) as u32;
     // Tiles are dealt in pairs, the first with the last of a head: under a causal mask every pair is as long as
@@ -91,8 +75,9 @@ pub fn attention_hopper<
     // The blocks of keys that the rows of a tile see: the first, and the one after the last.
     let span = |m: u32| {
         let row = m as i32 * (64 * WG) as i32;
-        let end = min(max(row + 64 * WG as i32 + right, 1), keys as i32);
-        let begin = min(max(row + left, 0), end - 1);
+        let (from, to) = seen(row);
+        let end = min(max(to, 1), keys as i32);
+        let begin = min(max(from, 0), end - 1);
         (begin as u32 / BN as u32, (end as u32).div_ceil(BN as u32))
     };
     if warpgroup_idx() == 0 {
@@ -108,12 +93,8 @@ pub fn attention_hopper<
                 let v_g = v.at([batch, (head / group) as usize]);
                 let (from, to) = span(m);
                 let s = q_pipe.acquire();
-                load.copy_into(
-                    &q_g.tile([64 * WG, D], [m as usize, 0]),
-                    q_s.stage(s),
-                    &q_pipe,
-                    s,
-                );
+                let tile = q_g.tile([64 * WG, D], [m as usize, 0]);
+                load.copy_into(&tile, q_s.stage(s), &q_pipe, s);
                 for i in 0..to - from {
                     let at = [(to - 1 - i) as usize, 0];
                     let s = k_pipe.acquire();
@@ -129,41 +110,20 @@ pub fn attention_hopper<
         let part = warpgroup_idx() - 1;
         let gemm = Gemm::<E>::warpgroup(Warp::new(4, 1));
         let (store, own) = (Store::tma(), Barrier::named(128));
-        let (first, second, third) = (
-            Barrier::named(256),
-            Barrier::named(256),
-            Barrier::named(256),
-        );
         // One warpgroup's softmax runs while another's products do: they take turns on the tensor cores.
-        let take = || {
-            if part == 0 {
-                first.sync();
-            } else if WG == 2 || part == 1 {
-                second.sync();
-            } else {
-                third.sync();
-            }
+        let turn_of = || Barrier::named(256);
+        let (first, second, third) = (turn_of(), turn_of(), turn_of());
+        let products = |hold: usize, s: usize| {
+            let own = q_s.stage(hold).tile([64, D], [part, 0]);
+            gemm.issue(own, k_s.stage(s), gemm.zeros([64, BN]))
         };
-        let pass = || {
-            if part == WG - 1 {
-                first.arrive();
-            } else if part == 0 {
-                second.arrive();
-            } else {
-                third.arrive();
-            }
+        let stands = |m: u32, strip: u32, j: u32| Place {
+            batch: (strip / heads) as usize,
+            head: (strip % heads) as usize,
+            row: (m as usize * 64 * WG + 64 * part) as i32,
+            key: (j * BN as u32) as i32,
         };
-        let sees = |row: i32, r: usize, at: i32| {
-            at < keys as i32 && at <= row + r as i32 + right && at >= row + r as i32 + left
-        };
-        // A row that sees nothing so far keeps its zeros: minus infinity less itself would not be a number.
-        let lowered = |p: f32| {
-            if p == f32::NEG_INFINITY {
-                0.0
-            } else {
-                -(p * scale_log2)
-            }
-        };
+        let base_of = |p: f32| lowered(p, scale_log2);
         // Rows leave normalised, through shared memory.
         let mut leave = |acc: &Register<f32>,
                          peak: &Register<f32>,
@@ -174,13 +134,7 @@ pub fn attention_hopper<
             let row = WG * m as usize + part;
             let inverse = total.map(|l| if l == 0.0 { 0.0 } else { recip(l) });
             let o = acc.rows(&inverse, |a, i| a * i).cast::<E>();
-            let log = peak.zip(total, |p, l| {
-                if l == 0.0 {
-                    f32::NEG_INFINITY
-                } else {
-                    fma(p, scale_log2, log2(l))
-                }
-            });
+            let log = peak.zip(total, |p, l| log_sum(p, l, scale_log2));
             lse.at_mut([batch, head]).tile_mut([64], [row]).store(&log);
             #[unroll]
             for g in 0..D / slab / OS {
@@ -190,18 +144,16 @@ pub fn attention_hopper<
                 own.sync();
                 #[unroll]
                 for i in 0..OS {
-                    out_s
-                        .stage(OS * part + i)
-                        .store(&o.tile([64, slab], [0, g * OS + i]));
+                    let piece = o.tile([64, slab], [0, g * OS + i]);
+                    out_s.stage(OS * part + i).store(&piece);
                 }
                 fence_async();
                 own.sync();
                 if elect_one() {
                     #[unroll]
                     for i in 0..OS {
-                        let to = out
-                            .at_mut([batch, head])
-                            .tile_mut([64, slab], [row, g * OS + i]);
+                        let mut own = out.at_mut([batch, head]);
+                        let to = own.tile_mut([64, slab], [row, g * OS + i]);
                         store.copy(out_s.stage(OS * part + i), to);
                     }
                     store.commit();
@@ -217,25 +169,15 @@ pub fn attention_hopper<
         let mut j = to - 1;
         let mut hold = q_pipe.wait();
         let s = k_pipe.wait();
-        let score = gemm.issue(
-            q_s.stage(hold).tile([64, D], [part, 0]),
-            k_s.stage(s),
-            gemm.zeros([64, BN]),
-        );
+        let score = products(hold, s);
         warpgroup_wait(0);
         k_pipe.release(s);
         if j == from {
             q_pipe.release(hold);
         }
-        let (row, begin) = (
-            (m as usize * 64 * WG + 64 * part) as i32,
-            (j * BN as u32) as i32,
-        );
-        let score = score
-            .retire()
-            .mask(|[r, c]| sees(row, r, begin + c as i32), f32::NEG_INFINITY);
+        let score = scored(score.retire(), stands(m, strip, j), true);
         let mut peak = score.row_max();
-        let base = peak.map(lowered);
+        let base = peak.map(base_of);
         let prob = score.rows(&base, |x, s| exp2_fast(fma(x, scale_log2, s)));
         let mut total = prob.row_sum();
         let mut held = prob.cast::<E>();
@@ -255,31 +197,20 @@ pub fn attention_hopper<
             }
             j -= 1;
             let s = k_pipe.wait();
-            take();
-            let score = gemm.issue(
-                q_s.stage(hold).tile([64, D], [part, 0]),
-                k_s.stage(s),
-                gemm.zeros([64, BN]),
-            );
+            take_turn::<WG>(part, &first, &second, &third);
+            let score = products(hold, s);
             let t = v_pipe.wait();
             let next = gemm.issue(held, v_s.stage(t).t(), acc);
-            pass();
+            pass_turn::<WG>(part, &first, &second, &third);
             warpgroup_wait(1);
             k_pipe.release(s);
             if j == from {
                 q_pipe.release(hold);
             }
-            let (row, begin) = (
-                (m as usize * 64 * WG + 64 * part) as i32,
-                (j * BN as u32) as i32,
-            );
-            let mut score = score.retire();
-            if begin < row + 63 + left || begin + BN as i32 > min(row + 1 + right, keys as i32) {
-                score = score.mask(|[r, c]| sees(row, r, begin + c as i32), f32::NEG_INFINITY);
-            }
+            let score = scored(score.retire(), stands(m, strip, j), false);
             let old = peak.map(|p| if ended { f32::NEG_INFINITY } else { p });
             let top = old.zip(&score.row_max(), f32::max);
-            let base = top.map(lowered);
+            let base = top.map(base_of);
             let fade = old.zip(&base, |p, s| exp2_fast(fma(p, scale_log2, s)));
             let prob = score.rows(&base, |x, s| exp2_fast(fma(x, scale_log2, s)));
             let sum = prob.row_sum();

@@ -8,10 +8,7 @@ use tiki::prelude::*;
 
 /// The statistics of each row: its log-sum-exp, plus infinity where nothing is seen, and its delta.
 #[tiki::kernel(threads = 128, grid = [top.dim(2).div_ceil(64), top.dim(1), top.dim(0)], build(
-    (E = f16, D = 64),
-    (E = bf16, D = 64),
-    (E = f16, D = 128),
-    (E = bf16, D = 128),
+    (E = [f16, bf16], D = [64, 96, 128, 192, 256]),
 ))]
 pub fn attention_prepare<E: Half, const D: usize>(
     out: &Global<E, 4>,
@@ -89,4 +86,15 @@ pub fn attention_finish<E: Half, const D: usize>(
         .cast::<E>();
     let at = if D == 64 { [i, 0] } else { [i / 2, i % 2] };
     dq.at_mut([batch, head]).tile_mut([64, 64], at).store(&rows);
+}
+
+/// Zeros: sums of dQ and turns, before anything is added to them, on the stream that adds.
+#[tiki::kernel(threads = 256, grid = [sums.dim(0).div_ceil(2048)])]
+pub fn attention_clear(sums: &mut Global<f32, 1>, turns: &mut Global<u32, 1>) {
+    require!(turns.dim(0) <= sums.dim(0));
+    for i in 0..8 {
+        let at = block_idx().x * 2048 + i * 256 + thread_idx();
+        sums.set([at], 0.0);
+        turns.set([at], 0);
+    }
 }

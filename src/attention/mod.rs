@@ -12,23 +12,39 @@
 //! - **A row that sees nothing** has output 0, log-sum-exp minus infinity, and gradients 0.
 //! - **`lse` is binary**: times ln 2 it is the natural log-sum-exp of the scaled scores.
 //!
+//! Sequences of several lengths, end to end in one tensor, are attended to by [`forward_packed`]. A score that is
+//! any function of product and place, and its derivative, are functions that a kernel of one's own gives to
+//! [`forward_hopper::attend`], [`backward_hopper::attend_backward`] and their like; `examples/attention_scores` has linear
+//! biases, a soft cap and documents.
+//!
 //! A device, head dimension or shape for which nothing is built is an error ([`AttentionError`]) that says what
 //! is; nothing slower is taken instead.
 
+pub mod backward_ampere;
 pub mod backward_hopper;
+pub mod banded;
 mod cache;
+mod custom;
 pub mod decode_split;
+pub mod forward_ampere;
 pub mod forward_hopper;
 pub mod gradients;
 mod options;
+pub mod packed;
+pub mod place;
+mod sequences;
 mod table;
+pub mod turns;
 
 pub use cache::{Cache, DECODE_HEAD_DIMS, Decoded, Decodes, PAGE, decode};
+pub use custom::{backward_with, forward_with};
 pub use options::{AttentionError, Options};
-pub use table::{Attends, BACKWARD_HEAD_DIMS, HEAD_DIMS};
+pub use sequences::{Sequences, backward_packed, forward_packed};
+pub use table::{Attends, HEAD_DIMS, PACKED_HEAD_DIMS, Prepared, Schedule};
 
 use crate::operator::{Operator, OperatorError};
 use crate::{Stream, Tensor};
+use options::Shape;
 
 /// What the forward pass gives.
 #[derive(Debug)]
@@ -57,33 +73,50 @@ pub fn forward<E: Attends>(
     v: &Tensor<E, 4>,
     options: &Options,
 ) -> Result<Attended<E>, AttentionError> {
-    let shape = options::Shape::of(q.shape(), k.shape(), v.shape())?;
-    let band = options.band()?;
+    let shape = Shape::of(q.shape(), k.shape(), v.shape())?;
+    options::is_built(shape.width, HEAD_DIMS)?;
     let scale = options.scale_of(shape.width)?;
-    let device = q.device();
-    let rows = [shape.batch, shape.heads, shape.queries];
-    let mut lse = device.empty::<f32, 3>(rows)?;
-    if shape.keys == 0 || shape.queries == 0 {
-        // Nothing is seen.
-        let nothing = vec![f32::NEG_INFINITY; rows.iter().product()];
-        let out = device.zeros::<E, 4>(q.shape())?;
-        let lse = device.tensor_from(&nothing, rows)?;
-        return Ok(Attended { out, lse });
-    }
-    let mut out = device.empty::<E, 4>(q.shape())?;
-    let scale_log2 = scale * std::f32::consts::LOG2_E;
+    let band = options.band();
+    let Some(mut to) = begin(q, &shape)? else {
+        return nothing(q, &shape);
+    };
     E::forward(
         stream,
-        shape.width,
-        q,
-        k,
-        v,
-        &mut out,
-        &mut lse,
-        scale_log2,
-        band,
+        table::Forward {
+            q,
+            k,
+            v,
+            seen: None,
+            out: &mut to.out,
+            lse: &mut to.lse,
+            scale,
+            band,
+        },
     )?;
-    Ok(Attended { out, lse })
+    Ok(to)
+}
+
+/// What the forward pass writes; `None` if there is nothing to see.
+fn begin<E: Attends>(
+    q: &Tensor<E, 4>,
+    shape: &Shape,
+) -> Result<Option<Attended<E>>, AttentionError> {
+    if shape.keys == 0 || shape.queries == 0 {
+        return Ok(None);
+    }
+    let out = q.device().empty::<E, 4>(q.shape())?;
+    let lse = q.device().empty::<f32, 3>(shape.rows())?;
+    Ok(Some(Attended { out, lse }))
+}
+
+/// What it gives where nothing is seen.
+fn nothing<E: Attends>(q: &Tensor<E, 4>, shape: &Shape) -> Result<Attended<E>, AttentionError> {
+    let device = q.device();
+    let lse = vec![f32::NEG_INFINITY; shape.rows().iter().product()];
+    Ok(Attended {
+        out: device.zeros::<E, 4>(q.shape())?,
+        lse: device.tensor_from(&lse, shape.rows())?,
+    })
 }
 
 /// What the backward pass gives.
@@ -109,29 +142,9 @@ pub fn backward<E: Attends>(
     d_lse: Option<&Tensor<f32, 3>>,
     options: &Options,
 ) -> Result<Gradients<E>, AttentionError> {
-    let shape = options::Shape::of(q.shape(), k.shape(), v.shape())?;
-    let rows = [shape.batch, shape.heads, shape.queries];
-    options::alike("out", &forward.out.shape(), &q.shape())?;
-    options::alike("d_out", &d_out.shape(), &q.shape())?;
-    options::alike("lse", &forward.lse.shape(), &rows)?;
-    if let Some(d_lse) = d_lse {
-        options::alike("d_lse", &d_lse.shape(), &rows)?;
-    }
-    let band = options.band()?;
-    let scale = options.scale_of(shape.width)?;
-    let device = q.device();
-    if shape.keys == 0 || shape.queries == 0 {
-        // Nothing is seen.
-        return Ok(Gradients {
-            q: device.zeros(q.shape())?,
-            k: device.zeros(k.shape())?,
-            v: device.zeros(v.shape())?,
-        });
-    }
-    let mut to = Gradients {
-        q: device.empty(q.shape())?,
-        k: device.empty(k.shape())?,
-        v: device.empty(v.shape())?,
+    let scale = fit([q, k, v], forward, d_out, d_lse, options, HEAD_DIMS)?;
+    let Some(mut to) = begin_back([q, k, v])? else {
+        return none([q, k, v]);
     };
     E::backward(
         stream,
@@ -139,6 +152,7 @@ pub fn backward<E: Attends>(
             q,
             k,
             v,
+            seen: None,
             out: &forward.out,
             lse: &forward.lse,
             d_out,
@@ -147,11 +161,55 @@ pub fn backward<E: Attends>(
             dk: &mut to.k,
             dv: &mut to.v,
             scale,
-            band,
+            band: options.band(),
             ordered: options.deterministic,
         },
+        None,
     )?;
     Ok(to)
+}
+
+/// Checks the tensors of a backward pass against each other; gives the scale.
+fn fit<E: Attends>(
+    [q, k, v]: [&Tensor<E, 4>; 3],
+    forward: &Attended<E>,
+    d_out: &Tensor<E, 4>,
+    d_lse: Option<&Tensor<f32, 3>>,
+    options: &Options,
+    built: &'static [usize],
+) -> Result<f32, AttentionError> {
+    let shape = Shape::of(q.shape(), k.shape(), v.shape())?;
+    options::is_built(shape.width, built)?;
+    options::alike("out", &forward.out.shape(), &q.shape())?;
+    options::alike("d_out", &d_out.shape(), &q.shape())?;
+    options::alike("lse", &forward.lse.shape(), &shape.rows())?;
+    if let Some(d_lse) = d_lse {
+        options::alike("d_lse", &d_lse.shape(), &shape.rows())?;
+    }
+    options.scale_of(shape.width)
+}
+
+/// What the backward pass writes; `None` if nothing was seen.
+fn begin_back<E: Attends>(
+    [q, k, v]: [&Tensor<E, 4>; 3],
+) -> Result<Option<Gradients<E>>, AttentionError> {
+    if k.dim(2) == 0 || q.dim(2) == 0 {
+        return Ok(None);
+    }
+    Ok(Some(Gradients {
+        q: q.device().empty(q.shape())?,
+        k: q.device().empty(k.shape())?,
+        v: q.device().empty(v.shape())?,
+    }))
+}
+
+/// What it gives where nothing was seen.
+fn none<E: Attends>([q, k, v]: [&Tensor<E, 4>; 3]) -> Result<Gradients<E>, AttentionError> {
+    Ok(Gradients {
+        q: q.device().zeros(q.shape())?,
+        k: q.device().zeros(k.shape())?,
+        v: q.device().zeros(v.shape())?,
+    })
 }
 
 /// Attention as an operator of a training loop: of `(q, k, v)`, keeping the log-sum-exp.
@@ -166,7 +224,7 @@ pub fn operator<E: Attends>(options: Options) -> Operator<Qkv<E>, Tensor<E, 4>, 
         Ok((out, lse))
     })
     .rules(|(q, k, v)| {
-        let shape = options::Shape::of(q.shape(), k.shape(), v.shape());
+        let shape = Shape::of(q.shape(), k.shape(), v.shape());
         shape.map(|_| ()).map_err(|e| e.to_string())
     })
     .backward(move |stream, (q, k, v), out, lse, d_out| {

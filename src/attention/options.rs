@@ -30,11 +30,11 @@ impl Options {
     }
 
     /// Keys seen before and after the diagonal.
-    pub(super) fn band(&self) -> Result<(u32, u32), AttentionError> {
+    pub(super) fn band(&self) -> (u32, u32) {
         let (before, after) = self.window.unwrap_or((usize::MAX, usize::MAX));
         let clamp = |n: usize| u32::try_from(n).unwrap_or(FAR).min(FAR);
         let after = if self.causal { 0 } else { clamp(after) };
-        Ok((clamp(before), after))
+        (clamp(before), after)
     }
 
     /// The factor of the scores.
@@ -79,6 +79,19 @@ impl Shape {
             width: q[3],
         })
     }
+
+    /// Of what there is one of for each query.
+    pub fn rows(&self) -> [usize; 3] {
+        [self.batch, self.heads, self.queries]
+    }
+}
+
+/// Checks that a head dimension is built.
+pub(super) fn is_built(given: usize, built: &'static [usize]) -> Result<(), AttentionError> {
+    if built.contains(&given) {
+        return Ok(());
+    }
+    Err(AttentionError::HeadDim { given, built })
 }
 
 /// Checks a tensor's shape against its counterpart's.
@@ -133,6 +146,13 @@ pub enum AttentionError {
         /// What is built.
         built: &'static [usize],
     },
+    /// An option that the call cannot follow.
+    Option {
+        /// Which.
+        option: &'static str,
+        /// Of what.
+        call: &'static str,
+    },
     /// The scale is not a positive number.
     Scale {
         /// What it is.
@@ -164,6 +184,9 @@ impl fmt::Display for AttentionError {
                 f,
                 "no attention of head dimension {given} is built; built are {built:?}"
             ),
+            AttentionError::Option { option, call } => {
+                write!(f, "`{call}` cannot follow the option `{option}`")
+            }
             AttentionError::Scale { scale } => {
                 write!(
                     f,

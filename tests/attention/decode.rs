@@ -83,8 +83,9 @@ fn one_query_over_whole_and_paged_caches() {
                 let expected = forward(&case, &wide(own), &cut(&k), &cut(&v));
                 for (i, e) in expected.out.iter().enumerate() {
                     let got = out[b * heads * width + i].to_f64();
+                    // Values lie below 4, where half a unit of f16 is 2^-10; as much again for the sums in f32.
                     assert!(
-                        (got - e).abs() <= 4.0 * 2f64.powi(-10),
+                        (got - e).abs() <= 2.0 * 2f64.powi(-10),
                         "{i}: {got} for {e}"
                     );
                 }
@@ -95,4 +96,50 @@ fn one_query_over_whole_and_paged_caches() {
             }
         }
     }
+}
+
+#[test]
+fn lengths_past_the_end_and_options_that_do_not_fit() {
+    let device = Device::vm().expect("the virtual machine opens");
+    let stream = device.stream();
+    let mut random = Random(10);
+    let q = device
+        .tensor_from(&random.tensor::<f16>(64), [1, 1, 64])
+        .unwrap();
+    let mut keys = || {
+        let own = random.tensor::<f16>(64 * 64);
+        device.tensor_from(&own, [1, 1, 64, 64]).unwrap()
+    };
+    let (k, v) = (keys(), keys());
+    let table = device.tensor_from(&[0_u32], [1, 1]).unwrap();
+    let whole = Cache::Whole { k: &k, v: &v };
+    let (ks, vs) = (&k, &v);
+    let paged = Cache::Paged {
+        k: ks,
+        v: vs,
+        table: &table,
+    };
+    let plain = Options::default();
+    for cache in [&whole, &paged] {
+        let run = |length: u32| {
+            let length = device.tensor_from(&[length], [1]).unwrap();
+            let got = decode(&stream, &q, cache, &length, &plain).unwrap();
+            (got.out.to_vec().unwrap(), got.lse.to_vec().unwrap())
+        };
+        // As many keys as there are, however many are said to be.
+        let full = run(64);
+        for more in [65, 128, 1000, u32::MAX] {
+            assert!(run(more) == full, "{cache:?}, length {more}");
+        }
+    }
+    let length = device.tensor_from(&[64_u32], [1]).unwrap();
+    let window = Options {
+        window: Some((16, 0)),
+        ..plain
+    };
+    let error = decode(&stream, &q, &whole, &length, &window).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "`decode` cannot follow the option `window`"
+    );
 }

@@ -1,12 +1,12 @@
 //! The edges by name, and every order in which asynchronous work can end.
 
 use crate::reference::{Case, Random};
-use crate::{backward, forward};
-use tiki::Device;
-use tiki::attention::{self, AttentionError, Options, attention};
+use crate::{backward, forward, machine, machines};
+use tiki::attention::{self, AttentionError, Options, Sequences, attention};
 use tiki::compiler::target::Target;
 use tiki::prelude::{bf16, f16};
 use tiki::vm::{Async, Checks, Options as Run};
+use tiki::{Device, Stream};
 
 const PLAIN: Case = Case {
     batch: 1,
@@ -121,16 +121,42 @@ fn what_is_not_built_is_an_error() {
     };
     let error = attention(&q, &q, &q, &wrong).unwrap_err();
     assert!(matches!(error, AttentionError::Scale { .. }));
-    let forward = attention(&q, &q, &q, &plain).unwrap();
+    let q = tensor([1, 1, 8, 80]);
+    let forward = attention::Attended {
+        out: tensor([1, 1, 8, 80]),
+        lse: device.zeros::<f32, 3>([1, 1, 8]).unwrap(),
+    };
     let stream = device.stream();
     let error = attention::backward(&stream, &q, &q, &q, &forward, &q, None, &plain).unwrap_err();
     assert!(matches!(
         error,
         AttentionError::HeadDim {
-            given: 96,
-            built: attention::BACKWARD_HEAD_DIMS
+            given: 80,
+            built: attention::HEAD_DIMS
         }
     ));
+    let q = tensor([1, 1, 8, 96]);
+    let offsets = device.tensor_from(&[0_u32, 8], [2]).unwrap();
+    let one = Sequences {
+        queries: &offsets,
+        keys: &offsets,
+    };
+    let error = attention::forward_packed(&stream, &q, &q, &q, one, &plain).unwrap_err();
+    assert!(matches!(
+        error,
+        AttentionError::HeadDim {
+            given: 96,
+            built: attention::PACKED_HEAD_DIMS
+        }
+    ));
+    let q = tensor([1, 1, 8, 64]);
+    let shorter = device.tensor_from(&[0_u32], [1]).unwrap();
+    let apart = Sequences {
+        queries: &offsets,
+        keys: &shorter,
+    };
+    let error = attention::forward_packed(&stream, &q, &q, &q, apart, &plain).unwrap_err();
+    assert_eq!(error.to_string(), "`keys` has shape [1]; it must be [2]");
 }
 
 #[test]
@@ -148,19 +174,74 @@ fn gradients_agree_with_differences() {
     assert!(off < 0.2, "{off:.3} of a usual derivative");
 }
 
+/// Gradients of a case that is `deterministic`, as bits.
+fn bits_of(device: &Device, stream: &Stream, width: usize) -> Vec<u16> {
+    let mut random = Random(8);
+    let mut one = |length: usize| {
+        let own = random.tensor::<f16>(2 * length * width);
+        device.tensor_from(&own, [1, 2, length, width]).unwrap()
+    };
+    let (q, k, v, g) = (one(150), one(290), one(290), one(150));
+    let options = Options {
+        deterministic: true,
+        ..Options::default()
+    };
+    let forward = attention::forward(stream, &q, &k, &v, &options).unwrap();
+    let back =
+        attention::backward(stream, &q, &k, &v, &forward, &g, None, &options).expect("it runs");
+    let all = [back.q, back.k, back.v].map(|t| t.to_vec().unwrap());
+    all.iter().flatten().map(|x| x.to_bits()).collect()
+}
+
 #[test]
 fn gradients_in_a_fixed_order() {
-    let device = Device::vm().expect("the virtual machine opens");
-    for (width, causal) in [(64, false), (128, true)] {
-        let case = Case {
-            width,
-            causal,
-            queries: 150,
-            keys: 290,
-            deterministic: true,
-            ..PLAIN
+    for capability in [(8, 0), (9, 0)] {
+        for width in [64, 128] {
+            let orders = [Async::Late, Async::Eager, Async::Seed(3), Async::Seed(4)];
+            let results = orders.map(|completion| {
+                let run = Run {
+                    completion,
+                    ..Run::default()
+                };
+                let device = machine(capability, run);
+                bits_of(&device, &device.stream(), width)
+            });
+            assert!(results.iter().all(|r| *r == results[0]), "width {width}");
+        }
+    }
+}
+
+#[test]
+fn a_captured_backward_pass_runs_again() {
+    for device in machines() {
+        let mut random = Random(6);
+        let mut one = || {
+            let own = random.tensor::<f16>(70 * 64);
+            device.tensor_from(&own, [1, 1, 70, 64]).unwrap()
         };
-        let off = backward::check::<f16>(&device, &case, 6, false);
-        assert!(off.iter().all(|o| *o <= 1.0), "{case:?}: {off:?}");
+        let (q, k, v, g) = (one(), one(), one(), one());
+        let options = Options {
+            deterministic: true,
+            ..Options::causal()
+        };
+        let stream = device.new_stream().unwrap();
+        let forward = attention::forward(&stream, &q, &k, &v, &options).unwrap();
+        let back =
+            |stream: &Stream| attention::backward(stream, &q, &k, &v, &forward, &g, None, &options);
+        let right = back(&stream).unwrap().q.to_vec().unwrap();
+        let mut kept = None;
+        let graph = stream.capture(|stream| {
+            kept = Some(back(stream).map_err(|error| match error {
+                AttentionError::Launch(error) => error,
+                error => panic!("{error}"),
+            })?);
+            Ok(())
+        });
+        let (mut graph, kept) = (graph.expect("it is captured"), kept.unwrap());
+        for run in 0..3 {
+            graph.launch(&stream).unwrap();
+            let got = kept.q.to_vec().unwrap();
+            assert!(got == right, "{}, run {run}", device.name());
+        }
     }
 }

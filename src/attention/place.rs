@@ -1,0 +1,110 @@
+//! Where a score stands, and which keys a query sees: what the schedules share.
+
+use tiki::prelude::*;
+
+/// The first query and key of a tile of scores, or those of one score.
+#[tiki::device]
+#[derive(Debug, Clone, Copy)]
+pub struct Place {
+    /// Which of the batch.
+    pub batch: usize,
+    /// Which query head.
+    pub head: usize,
+    /// Query.
+    pub row: i32,
+    /// Key.
+    pub key: i32,
+}
+
+/// Query `r` sees the keys from `r + left` to `r + right` that are below `keys`.
+#[tiki::device]
+#[derive(Debug, Clone, Copy)]
+pub struct Band {
+    /// First key less query.
+    pub left: i32,
+    /// Last key less query.
+    pub right: i32,
+    /// Keys there are.
+    pub keys: i32,
+}
+
+/// The band around the diagonal, on which the last query and the last key lie.
+#[tiki::device]
+pub fn band_of(queries: usize, keys: usize, before: u32, after: u32) -> Band {
+    let shift = keys as i32 - queries as i32;
+    Band {
+        left: shift - before as i32,
+        right: shift + after as i32,
+        keys: keys as i32,
+    }
+}
+
+/// Whether a query sees a key.
+#[tiki::device]
+pub fn sees(band: Band, row: i32, key: i32) -> bool {
+    key < band.keys && key <= row + band.right && key >= row + band.left
+}
+
+/// The score at a place within a tile.
+#[tiki::device]
+pub fn within(tile: Place, row: usize, key: usize) -> Place {
+    Place {
+        batch: tile.batch,
+        head: tile.head,
+        row: tile.row + row as i32,
+        key: tile.key + key as i32,
+    }
+}
+
+/// A tile of scores, 64 queries by `BN` keys: minus infinity where nothing is seen. `outer` if it may reach past the keys.
+#[tiki::device]
+pub fn limit<const BN: usize>(
+    band: Band,
+    score: Register<f32>,
+    at: Place,
+    outer: bool,
+) -> Register<f32> {
+    let (low, high) = (at.row + 63 + band.left, at.row + 1 + band.right);
+    let mut score = score;
+    if outer || at.key < low || at.key + BN as i32 > min(high, band.keys) {
+        let seen = |r: usize, c: usize| sees(band, at.row + r as i32, at.key + c as i32);
+        score = score.mask(|[r, c]| seen(r, c), f32::NEG_INFINITY);
+    }
+    score
+}
+
+/// As [`limit`], 64 keys by `BM` queries.
+#[tiki::device]
+pub fn limit_turned<const BM: usize>(band: Band, score: Register<f32>, at: Place) -> Register<f32> {
+    let (row, key) = (at.row, at.key);
+    let inner = key + 64 <= band.keys
+        && key + 63 <= row + band.right
+        && key >= row + BM as i32 - 1 + band.left;
+    let mut score = score;
+    if !inner {
+        let seen = |c: usize, r: usize| sees(band, row + r as i32, key + c as i32);
+        score = score.mask(|[c, r]| seen(c, r), f32::NEG_INFINITY);
+    }
+    score
+}
+
+/// What is added to a row's scaled products before the exponential: less its peak. A row that sees nothing so far keeps its
+/// zeros: minus infinity less itself would not be a number.
+#[tiki::device]
+pub fn lowered(peak: f32, scale_log2: f32) -> f32 {
+    if peak == f32::NEG_INFINITY {
+        0.0
+    } else {
+        -(peak * scale_log2)
+    }
+}
+
+/// A row's binary log-sum-exp.
+#[tiki::device]
+pub fn log_sum(peak: f32, total: f32, scale_log2: f32) -> f32 {
+    if total == 0.0 {
+        f32::NEG_INFINITY
+    } else {
+        fma(peak, scale_log2, log2(total))
+    }
+}
