@@ -34,6 +34,7 @@ pub fn all(device: &Device) -> Result<Vec<Outcome>> {
     super::scans::all(device, &mut out)?;
     super::library::all(device, &mut out)?;
     super::special::all(device, &mut out)?;
+    super::edges::all(device, &mut out)?;
     Ok(out)
 }
 

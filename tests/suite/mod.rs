@@ -13,6 +13,7 @@
 #![allow(dead_code, reason = "each test binary uses its part")]
 
 pub mod cases;
+mod edges;
 pub mod formulas;
 mod given;
 pub mod inputs;

@@ -5,25 +5,15 @@
 //! evaluation of build-time expressions does the rest, so that its arithmetic and its messages hold. What depends on more
 //! than extents, parameters and numbers that were given cannot be decided here, and is refused.
 
+use super::given::Known;
 use std::collections::HashMap;
 use tiki_kernel::ast::{
-    BinOp, Block, Expr, ExprKind, Generic, GenericArg, Kernel, KernelOption, Lit, Name, Path,
-    PatternKind, Program, Segment, Stmt, Type, TypeKind,
+    BinOp, Block, Expr, ExprKind, Generic, Kernel, KernelOption, Lit, Name, Path, PatternKind,
+    Program, Segment, Stmt, Type, TypeKind,
 };
 use tiki_kernel::check::instances;
 use tiki_kernel::compile::{Arg, Instance};
 use tiki_kernel::diag::Sink;
-
-/// An argument as far as facts can ask.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Known {
-    /// A tensor's extents.
-    Tensor(Vec<u64>),
-    /// An optional tensor that is not given.
-    Absent,
-    /// A value.
-    Number(Lit),
-}
 
 /// Blocks of a launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -354,23 +344,5 @@ impl Closing<'_> {
             }
             _ => None,
         }
-    }
-}
-
-/// Whether a tensor argument is written to; `None` for a value.
-pub fn writes(ty: &Type) -> Option<bool> {
-    match &ty.kind {
-        TypeKind::Ref { mutable, inner } => match &inner.kind {
-            TypeKind::Path(path) if path.segments.last()?.name.text == "Global" => Some(*mutable),
-            _ => None,
-        },
-        TypeKind::Path(path) => match path.segments.last() {
-            Some(last) if last.name.text == "Option" => match last.generics.first() {
-                Some(GenericArg::Type(t)) => writes(t),
-                _ => None,
-            },
-            _ => None,
-        },
-        _ => None,
     }
 }

@@ -5,8 +5,20 @@
 
 use crate::outcome::{Kind, Result};
 use half::{bf16, f16};
+use tiki_kernel::ast::{GenericArg, Lit, Type, TypeKind};
 use tiki_kernel::dtype::DType;
 use tiki_launch::{Call, Device, Element, LaunchError, Tensor, e4m3, e5m2};
+
+/// An argument as far as facts can ask.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Known {
+    /// A tensor's extents.
+    Tensor(Vec<u64>),
+    /// An optional tensor that is not given.
+    Absent,
+    /// A value.
+    Number(Lit),
+}
 
 type Launched = std::result::Result<(), LaunchError>;
 
@@ -121,4 +133,22 @@ fn made<E: Element>(
         };
     }
     ranks!(1 2 3 4 5 6).map_err(|e| Kind::Wrong.because(e.to_string()))
+}
+
+/// Whether a tensor argument is written to; `None` for a value.
+pub fn writes(ty: &Type) -> Option<bool> {
+    match &ty.kind {
+        TypeKind::Ref { mutable, inner } => match &inner.kind {
+            TypeKind::Path(path) if path.segments.last()?.name.text == "Global" => Some(*mutable),
+            _ => None,
+        },
+        TypeKind::Path(path) => match path.segments.last() {
+            Some(last) if last.name.text == "Option" => match last.generics.first() {
+                Some(GenericArg::Type(t)) => writes(t),
+                _ => None,
+            },
+            _ => None,
+        },
+        _ => None,
+    }
 }

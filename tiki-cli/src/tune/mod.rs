@@ -15,8 +15,8 @@ mod given;
 use crate::instances::{name, values};
 use crate::kernels::{Folder, Kernel};
 use crate::outcome::{Failure, Kind, Out, Result};
-use closed::{Geometry, Grid, Known};
-use given::Slot;
+use closed::{Geometry, Grid};
+use given::{Known, Slot};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
 use std::collections::HashMap;
@@ -142,12 +142,12 @@ fn given(texts: &[String]) -> Result<HashMap<&str, &str>> {
 fn signature(kernel: &Kernel) -> Vec<(&str, Option<bool>, bool)> {
     let params = kernel.program.kernel.params.iter();
     let optional = |ty: &tiki_kernel::ast::Type| {
-        !matches!(ty.kind, tiki_kernel::ast::TypeKind::Ref { .. }) && closed::writes(ty).is_some()
+        !matches!(ty.kind, tiki_kernel::ast::TypeKind::Ref { .. }) && given::writes(ty).is_some()
     };
     params
         .filter_map(|p| match &p.pattern.kind {
             PatternKind::Bind { name, .. } => {
-                Some((name.text.as_str(), closed::writes(&p.ty), optional(&p.ty)))
+                Some((name.text.as_str(), given::writes(&p.ty), optional(&p.ty)))
             }
             _ => None,
         })

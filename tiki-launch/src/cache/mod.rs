@@ -22,6 +22,7 @@
 
 mod entry;
 mod key;
+mod probe;
 mod settings;
 mod store;
 

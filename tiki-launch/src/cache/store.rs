@@ -54,7 +54,7 @@ pub struct Listed {
 /// How files of entries end.
 const ENTRY: &str = "cubin";
 /// How drafts end.
-const DRAFT: &str = "draft";
+pub(super) const DRAFT: &str = "draft";
 /// A draft older than this was left by a process that died.
 const ABANDONED: Duration = Duration::from_secs(600);
 
@@ -294,30 +294,6 @@ impl Store {
         }
         gone.iter().try_for_each(fs::remove_file)?;
         Ok(gone)
-    }
-
-    /// Whether an entry could be kept now: a small draft is written and removed. Nothing is tried where nothing may be
-    /// written.
-    ///
-    /// # Errors
-    /// What the system says.
-    pub fn probe(&self) -> io::Result<()> {
-        let Some(folder) = self.folder() else {
-            return Ok(());
-        };
-        if self.settings.mode != Mode::ReadWrite {
-            return fs::read_dir(folder).map(drop);
-        }
-        let fresh = !folder.exists();
-        fs::create_dir_all(folder)?;
-        let draft = folder.join(format!("probe-{}.{DRAFT}", std::process::id()));
-        let written = File::create(&draft).and_then(|mut file| file.write_all(b"probe"));
-        let removed = fs::remove_file(&draft);
-        if fresh {
-            // Not if others have come meanwhile: then it is not empty.
-            let _ = fs::remove_dir(folder);
-        }
-        written.and(removed)
     }
 
     fn failed(&self, folder: &Path, error: &io::Error) {
