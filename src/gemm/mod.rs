@@ -32,7 +32,7 @@ pub mod schedule;
 pub mod table;
 
 use crate::operator::{Operator, OperatorError, alike};
-use crate::{Device, Element, LaunchError, Stream, Tensor};
+use crate::{Element, LaunchError, Stream, Tensor};
 pub use error::GemmError;
 pub use pick::choose;
 use pick::{around, extents, fits, pick};

@@ -134,7 +134,7 @@ mod tests {
             let (a, b): (Tensor<f16, 2>, Tensor<f16, 2>) =
                 (device.empty([m, k]).unwrap(), device.empty([n, k]).unwrap());
             let c: Tensor<f16, 2> = device.empty([m, n]).unwrap();
-            let mut asked = Asked::of(&device, &a, &b, &c, &Epilogue::default());
+            let mut asked = Asked::of(&device, &a, &b, &c, &Epilogue::<_, 2>::default());
             asked.processors = 132;
             pick::<f16, f16>(&asked, true).unwrap().choice
         };

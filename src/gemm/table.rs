@@ -119,21 +119,26 @@ impl std::fmt::Display for Asked<'_> {
     }
 }
 
+/// Launches one product.
+type LaunchOne<E, O> =
+    fn(&Stream, &Tensor<E, 2>, &Tensor<E, 2>, &mut Tensor<O, 2>, &Parts<O>) -> Launched;
+
+/// Launches products of a batch, or parts of one: the result is (parts, batch, M, N), the bounds are of groups.
+type LaunchMany<E, O> = fn(
+    &Stream,
+    &Tensor<E, 3>,
+    &Tensor<E, 3>,
+    &mut Tensor<O, 4>,
+    &Tensor<u32, 1>,
+    &Parts<O>,
+) -> Launched;
+
 /// What carries out a row.
 pub(super) enum Run<E: Element, O: Element> {
     /// One product.
-    One(fn(&Stream, &Tensor<E, 2>, &Tensor<E, 2>, &mut Tensor<O, 2>, &Parts<O>) -> Launched),
-    /// Products of a batch, or parts of one: `c` is (parts, batch, M, N).
-    Many(
-        fn(
-            &Stream,
-            &Tensor<E, 3>,
-            &Tensor<E, 3>,
-            &mut Tensor<O, 4>,
-            &Tensor<u32, 1>,
-            &Parts<O>,
-        ) -> Launched,
-    ),
+    One(LaunchOne<E, O>),
+    /// Products of a batch, or parts of one.
+    Many(LaunchMany<E, O>),
 }
 
 impl<E: Element, O: Element> std::fmt::Debug for Run<E, O> {

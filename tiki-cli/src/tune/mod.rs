@@ -302,8 +302,7 @@ fn launch(
     let geometry = ready.geometry.as_ref().map_err(|fact| FactError {
         kernel: artifact.instance.to_owned(),
         fact: fact.clone(),
-        left: 0,
-        right: 0,
+        values: Vec::new(),
     })?;
     let mut call = Call::new(stream, artifact)?;
     call.grid(match geometry.grid {

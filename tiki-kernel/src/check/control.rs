@@ -363,7 +363,7 @@ impl<'a> Check<'a> {
             .then(|| (hi.hi - lo.hi + i128::from(range.step) - 1) / i128::from(range.step));
         let ahead = self.pipes_ahead();
         let Some(stmts) = self.looped(label, |c| {
-            let counter = c.from_the_end(range, counter, &lo, &hi, span);
+            let counter = c.counted_from_the_end(range, counter, &lo, &hi, span);
             c.bind(pattern, Val::Scalar(counter));
             c.block_value(body)
         }) else {
@@ -385,7 +385,7 @@ impl<'a> Check<'a> {
     }
 
     /// The number that a loop over a reversed range gives where its counter, which goes upwards, is `counter`.
-    fn from_the_end(
+    fn counted_from_the_end(
         &mut self,
         range: &RangeVal<'a>,
         counter: Scalar,

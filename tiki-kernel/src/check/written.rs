@@ -83,7 +83,7 @@ impl<'a> Check<'a> {
             registers: function.regs,
             touches: declared.touches,
         };
-        if self.region > 0 && !(fragment.is_pure() && !fragment.is_convergent()) {
+        if self.region > 0 && (!fragment.is_pure() || fragment.is_convergent()) {
             let diag = self
                 .error(
                     codes::UNSUPPORTED,

@@ -112,8 +112,11 @@ fn cheaper(xor: usize, trades: &[Vec<(usize, usize)>]) -> Vec<Round> {
     }
 }
 
+/// A lane and a place of it.
+type Source = (usize, usize);
+
 /// Per lane and new place: the lane and old place it comes from; `None` where nothing is wanted.
-fn wanted(tensor: &TensorType, to: &Dist) -> Option<Vec<Vec<Option<(usize, usize)>>>> {
+fn wanted(tensor: &TensorType, to: &Dist) -> Option<Vec<Vec<Option<Source>>>> {
     let (from, shape) = (&tensor.dist, &tensor.shape);
     let threads = from.thread_count() as usize;
     if threads != to.thread_count() as usize || !threads.is_multiple_of(LANES) {
@@ -123,7 +126,7 @@ fn wanted(tensor: &TensorType, to: &Dist) -> Option<Vec<Vec<Option<(usize, usize
     let rank = shape.len();
     let mut wanted = vec![vec![None; to.len()]; LANES];
     for warp in 0..threads / LANES {
-        let mut holders: HashMap<Vec<u32>, Vec<(usize, usize)>> = HashMap::new();
+        let mut holders: HashMap<Vec<u32>, Vec<Source>> = HashMap::new();
         for lane in 0..LANES {
             for i in 0..from.len() {
                 let at = from.coordinate(warp * LANES + lane, i, rank);

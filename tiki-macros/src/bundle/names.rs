@@ -26,16 +26,16 @@ pub(crate) struct Wanted {
 struct Names {
     /// What is bound here, innermost last.
     bound: Vec<String>,
-    /// Items of the body: they are seen in all of it.
-    items: HashSet<String>,
+    /// Paths that mean something else in all of the body: its items, and what the author says the value of.
+    hidden: HashSet<String>,
     found: Vec<Wanted>,
     seen: HashMap<String, usize>,
 }
 
 impl Names {
     fn wanted(self) -> Vec<Wanted> {
-        let items = self.items;
-        let free = |w: &Wanted| !items.contains(&w.key);
+        let hidden = self.hidden;
+        let free = |w: &Wanted| !hidden.contains(&w.key);
         self.found.into_iter().filter(free).collect()
     }
 
@@ -126,15 +126,15 @@ impl<'a> Visit<'a> for Names {
     }
 
     fn visit_item_fn(&mut self, item: &'a ItemFn) {
-        self.items.insert(item.sig.ident.to_string());
+        self.hidden.insert(item.sig.ident.to_string());
     }
 
     fn visit_item_struct(&mut self, item: &'a syn::ItemStruct) {
-        self.items.insert(item.ident.to_string());
+        self.hidden.insert(item.ident.to_string());
     }
 
     fn visit_item_const(&mut self, item: &'a syn::ItemConst) {
-        self.items.insert(item.ident.to_string());
+        self.hidden.insert(item.ident.to_string());
         visit::visit_item_const(self, item);
     }
 
@@ -245,7 +245,7 @@ const TAKE_FUNCTIONS: &[&str] = &["map", "map_at", "zip", "rows", "cols", "mask"
 
 impl Names {
     fn adopt(&mut self, inner: Names) {
-        self.items.extend(inner.items);
+        self.hidden.extend(inner.hidden);
         for wanted in inner.found {
             if !self.seen.contains_key(&wanted.key) {
                 self.seen.insert(wanted.key.clone(), self.found.len());
@@ -296,7 +296,7 @@ impl Names {
 /// Paths of a kernel, its attribute's values included.
 pub(crate) fn paths_of_kernel(source: &crate::expand::Source) -> Vec<Wanted> {
     let mut names = Names::default();
-    names.bound.extend(crate::expand::assumed(source));
+    names.hidden.extend(crate::expand::assumed(source));
     names.function(&source.item);
     for option in &source.attribute.options {
         let of_the_door = ["grid", "crate", "assume", "deny", "target"];

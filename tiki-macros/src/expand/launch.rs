@@ -112,7 +112,11 @@ impl Function {
         );
         quote! {
             #[doc = #text]
-            #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)]
+            #[allow(
+                clippy::too_many_arguments,
+                clippy::needless_pass_by_value,
+                clippy::needless_question_mark
+            )]
             pub fn #name #generics(
                 #receiver
                 #stream: &#krate::Stream,
