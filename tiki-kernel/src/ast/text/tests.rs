@@ -47,7 +47,7 @@ fn another_version_is_refused() {
     let error = parse("tiki-ast 0\n(program)").unwrap_err();
     assert_eq!(
         error.to_string(),
-        "line 1 of a kernel's text: it begins with `tiki-ast 0`, not with `tiki-ast 1`"
+        "line 1 of a kernel's text: it begins with `tiki-ast 0`, not with `tiki-ast 2`"
     );
 }
 
