@@ -1,7 +1,7 @@
 //! Speed of the virtual machine on one host thread.
 //!
-//! `cargo bench -p tiki-launch --bench vm`; with `TIKI_RESULTS=FILE` it appends lines of CSV. A case runs several
-//! times and the best counts, by the time that the thread was on a CPU, so that other work on the host disturbs
+//! `cargo bench -p tiki-launch --bench vm`; with `TIKI_RESULTS=FILE` it appends lines of CSV, of which the file in
+//! `benches/results` is made; `TIKI_NOTE` is written beside them. A case runs several times and the best counts, by the time that the thread was on a CPU, so that other work on the host disturbs
 //! it less (where the host does not tell that time, by the clock).
 //!
 //! The floors are those of the machine's design: a core does 250 million warp instructions of arithmetic a second,
@@ -10,6 +10,8 @@
 use std::time::Instant;
 use tiki_kernel::isa::Ty;
 use tiki_launch::vm::{Arg, Checks, Level, Options, Swizzle, TensorMap, Vm};
+
+const COMMAND: &str = "cargo bench -p tiki-launch --bench vm";
 
 /// Seconds that this thread was on a CPU.
 fn spent(since: Instant) -> f64 {
@@ -196,8 +198,7 @@ fn main() {
         name,
         body: body.to_string(),
         threads: 128,
-        // Checks keep records of accesses, which is slower by far.
-        loops: if checks == Checks::Run { 50_000 } else { 1000 },
+        loops: 20_000,
         checks,
         products: None,
     };
@@ -233,7 +234,7 @@ fn main() {
         for (level, tag) in [(None, "best"), (Some(Level::Base), "base")] {
             let rate = measure(c, level) / scale;
             println!("{:<24} {tag:<5} {rate:9.2} {unit}", c.name);
-            rows.push(format!("{},{tag},{rate:.3},{unit}", c.name));
+            rows.push(format!("\"{}\",{tag},{rate:.3},{unit}", c.name));
         }
     }
     for (what, file) in [
@@ -246,15 +247,20 @@ fn main() {
         for threads in [1, 2] {
             let t = gemm(file, threads);
             println!("{what:<32} {threads} threads {t:9.3} s");
-            rows.push(format!("{what},{threads} threads,{t:.4},s"));
+            let clock = if threads == 1 {
+                "CPU time"
+            } else {
+                "by the clock"
+            };
+            rows.push(format!("\"{what}\",{threads} threads; {clock},{t:.4},s"));
         }
     }
     if let Ok(file) = std::env::var("TIKI_RESULTS") {
         let mut text = std::fs::read_to_string(&file)
-            .unwrap_or_else(|_| "date,note,cpu,load,case,with,figure,unit\n".into());
+            .unwrap_or_else(|_| "date,command,note,cpu,load,case,with,figure,unit\n".into());
         let note = std::env::var("TIKI_NOTE").unwrap_or_default();
         for r in rows {
-            text += &format!("{},{note},{},{},{r}\n", date(), cpu(), load());
+            text += &format!("{},{COMMAND},{note},{},{},{r}\n", date(), cpu(), load());
         }
         std::fs::write(file, text).unwrap();
     }
