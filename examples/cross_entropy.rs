@@ -11,6 +11,7 @@
 
 use std::process::ExitCode;
 use tiki::prelude::*;
+use tiki::rows::walk::{finite, greatest_and_sum};
 
 #[tiki::kernel(threads = 256, grid = [x.dim(0)], build(
     (E = f32, V = 1), (E = f16, V = 1), (E = bf16, V = 1),
@@ -26,26 +27,7 @@ pub fn cross_entropy<E: Float, const V: usize>(
     require!(x.dim(1) > 0 && x.dim(1).is_multiple_of(V));
     let row = block_idx().x;
     let map = ThreadMap::linear(256).vector_up_to(V);
-    let first = x
-        .tile([1, 4096], [row, 0])
-        .fill(E::NEG_INFINITY)
-        .load(map)
-        .cast::<f32>();
-    let mut top = first.row_max_propagate_nan();
-    let finite = |m: f32| if m == f32::NEG_INFINITY { 0.0 } else { m };
-    let mut sum = first.rows(&top, |a, m| exp(a - finite(m))).row_sum();
-    for j in 1..x.dim(1).div_ceil(4096) {
-        let v = x
-            .tile([1, 4096], [row, j])
-            .fill(E::NEG_INFINITY)
-            .load(map)
-            .cast::<f32>();
-        let next = top.zip(&v.row_max_propagate_nan(), |a, b| max_propagate_nan(a, b));
-        let shrink = top.zip(&next, |a, b| exp(a - finite(b)));
-        let more = v.rows(&next, |a, m| exp(a - finite(m))).row_sum();
-        sum = sum.zip(&shrink, |s, k| s * k) + more;
-        top = next;
-    }
+    let (top, sum) = greatest_and_sum::<E>(x, row, || x.dim(1).div_ceil(4096), map);
     let all = top.zip(&sum, |m, s| finite(m) + log(s));
     let at = target.get([row]) as usize;
     let hit = x.get([row, at]).cast::<f32>();

@@ -12,6 +12,7 @@
 
 use std::process::ExitCode;
 use tiki::prelude::*;
+use tiki::rows::walk::added_to_64;
 
 #[tiki::kernel(threads = T, grid = [parts.dim(1)], build(
     (E = f16, N = 576, T = 96),
@@ -77,12 +78,7 @@ pub fn layer_norm_backward<E: Element, const N: usize, const T: usize>(
 pub fn column_sums<E: Element>(parts: &Global<f32, 3>, sums: &mut Global<E>) {
     require!(sums.dim(0) == parts.dim(0) && sums.dim(1) == parts.dim(2) && parts.dim(1) > 0);
     let (at, which) = (block_idx().x, block_idx().y);
-    let map = ThreadMap::linear(256);
-    let from = parts.at([which]);
-    let mut total = from.tile([64, 32], [0, at]).load(map);
-    for k in 1..parts.dim(1).div_ceil(64) {
-        total = &total + &from.tile([64, 32], [k, at]).load(map);
-    }
+    let total = added_to_64(&parts.at([which]), at);
     sums.at_mut([which])
         .tile_mut([32], [at])
         .store(&total.col_sum().cast::<E>());

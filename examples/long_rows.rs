@@ -14,6 +14,7 @@
 
 use std::process::ExitCode;
 use tiki::prelude::*;
+use tiki::rows::walk::{finite, greatest_and_sum};
 
 #[tiki::kernel(threads = 256, grid = [x.dim(0)], build(
     (E = f32, V = 1), (E = f16, V = 1), (E = bf16, V = 1),
@@ -86,12 +87,6 @@ pub fn layer_norm_long<E: Element, const V: usize>(
     }
 }
 
-/// The greatest so far, for differences: minus infinity counts as 0, so that no NaN arises.
-#[tiki::device]
-pub fn finite(top: f32) -> f32 {
-    if top == f32::NEG_INFINITY { 0.0 } else { top }
-}
-
 #[tiki::kernel(threads = 256, grid = [x.dim(0)], build(
     (E = f32, LOG = false, V = 1), (E = f16, LOG = false, V = 1), (E = bf16, LOG = false, V = 1),
     (E = f32, LOG = true, V = 1), (E = f16, LOG = true, V = 1), (E = bf16, LOG = true, V = 1),
@@ -103,25 +98,7 @@ pub fn softmax_long<E: Float, const LOG: bool, const V: usize>(x: &Global<E>, ou
     let row = block_idx().x;
     let map = ThreadMap::linear(256).vector_up_to(V);
     let chunks = x.dim(1).div_ceil(4096);
-    let first = x
-        .tile([1, 4096], [row, 0])
-        .fill(E::NEG_INFINITY)
-        .load(map)
-        .cast::<f32>();
-    let mut top = first.row_max_propagate_nan();
-    let mut sum = first.rows(&top, |a, m| exp(a - finite(m))).row_sum();
-    for j in 1..chunks {
-        let v = x
-            .tile([1, 4096], [row, j])
-            .fill(E::NEG_INFINITY)
-            .load(map)
-            .cast::<f32>();
-        let next = top.zip(&v.row_max_propagate_nan(), |a, b| max_propagate_nan(a, b));
-        let shrink = top.zip(&next, |a, b| exp(a - finite(b)));
-        let more = v.rows(&next, |a, m| exp(a - finite(m))).row_sum();
-        sum = sum.zip(&shrink, |s, k| s * k) + more;
-        top = next;
-    }
+    let (top, sum) = greatest_and_sum::<E>(x, row, || chunks, map);
     let shift = top.map(|m| finite(m));
     let scale = sum.map(|s| {
         if LOG {

@@ -12,6 +12,7 @@
 
 use std::process::ExitCode;
 use tiki::prelude::*;
+use tiki::rows::walk::added_to_64;
 
 #[tiki::kernel(threads = T, grid = [parts.dim(0)], build(
     (E = f16, N = 576, T = 96),
@@ -60,11 +61,7 @@ pub fn rms_norm_backward<E: Element, const N: usize, const T: usize>(
 pub fn column_sum<E: Element>(parts: &Global<f32>, sum: &mut Global<E, 1>) {
     require!(sum.dim(0) == parts.dim(1) && parts.dim(0) > 0);
     let at = block_idx().x;
-    let map = ThreadMap::linear(256);
-    let mut total = parts.tile([64, 32], [0, at]).load(map);
-    for k in 1..parts.dim(0).div_ceil(64) {
-        total = &total + &parts.tile([64, 32], [k, at]).load(map);
-    }
+    let total = added_to_64(parts, at);
     sum.tile_mut([32], [at]).store(&total.col_sum().cast::<E>());
 }
 

@@ -23,7 +23,6 @@ pub mod guide;
 pub mod host;
 pub mod operator;
 pub mod prelude;
-#[cfg(feature = "attention")]
 pub mod rows;
 #[doc(hidden)]
 pub mod testing;
