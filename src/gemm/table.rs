@@ -70,12 +70,12 @@ pub(super) struct Asked<'d> {
 }
 
 impl<'d> Asked<'d> {
-    pub fn of<E: Element, O: Element, const R: usize, const D: usize>(
+    pub fn of<E: Element, O: Element, const R: usize>(
         device: &'d Device,
         a: &Tensor<E, R>,
         b: &Tensor<E, R>,
         c: &Tensor<O, R>,
-        epilogue: &Epilogue<'_, O, D>,
+        epilogue: &Epilogue<'_, O, R>,
     ) -> Self {
         let residual = epilogue.residual.is_none_or(Tensor::is_contiguous);
         Asked {
