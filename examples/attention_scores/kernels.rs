@@ -30,15 +30,12 @@ pub fn score<const KIND: usize>(x: f32, at: Place, scale: f32, heads: usize, spa
     }
 }
 
-/// The slope of the score over the product, where the probability is `p` and the row's binary log-sum-exp `top`.
+/// The slope of a capped score over its product, where the probability is `p` and the row's binary log-sum-exp `top`: zero
+/// where the probability is.
 #[tiki::device]
-pub fn slope<const KIND: usize>(p: f32, top: f32) -> f32 {
-    if KIND == 1 && p != 0.0 {
-        let t = (log2(p) + top) * std::f32::consts::LN_2 / CAP;
-        1.0 - t * t
-    } else {
-        1.0
-    }
+pub fn slope(p: f32, top: f32) -> f32 {
+    let t = max((log2(p) + top) * (std::f32::consts::LN_2 / CAP), -1.0);
+    fma(-t, t, 1.0)
 }
 
 #[tiki::kernel(target = "sm_90a", warpgroups = 3, shared = "227 KiB", grid = persistent, build((KIND = [0, 1, 2])))]
@@ -143,7 +140,13 @@ pub fn scores_backward_hopper<const KIND: usize>(
         |row| row + band.left,
         |x, at| limit_turned::<64>(band, x, at),
         |x, at| x.map_at(|x, [c, r]| of(x, within(at, r, c))),
-        |ds, prob, top, _| ds.zip(&prob.cols(top, |p, t| slope::<KIND>(p, t)), |d, s| d * s),
+        |ds, prob, top, _| {
+            if KIND == 1 {
+                ds.zip(&prob.cols(top, slope), |d, s| d * s)
+            } else {
+                ds
+            }
+        },
     );
 }
 
@@ -192,6 +195,12 @@ pub fn scores_backward_ampere<const KIND: usize>(
         |row| row + band.left,
         |x, at| limit::<64>(band, x, at, false),
         |x, at| x.map_at(|x, [r, c]| of(x, within(at, r, c))),
-        |ds, prob, top, _| ds.zip(&prob.rows(top, |p, t| slope::<KIND>(p, t)), |d, s| d * s),
+        |ds, prob, top, _| {
+            if KIND == 1 {
+                ds.zip(&prob.rows(top, slope), |d, s| d * s)
+            } else {
+                ds
+            }
+        },
     );
 }

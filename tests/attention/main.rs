@@ -7,6 +7,7 @@ mod backward;
 mod decode;
 mod edges;
 mod forward;
+mod memory;
 mod mutants;
 mod packed;
 mod reference;

@@ -7,13 +7,31 @@ use crate::device::Device;
 use crate::error::LaunchError;
 use crate::order::BufferId;
 
+/// Bytes of device memory that the tensors of a device hold, and the workspaces of its graphs. What launchers lend to kernels,
+/// and memory of others, do not count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Memory {
+    /// Held now.
+    pub held: u64,
+    /// The most that was ever held.
+    pub peak: u64,
+}
+
+impl Memory {
+    fn take(&mut self, bytes: u64) {
+        self.held += bytes;
+        self.peak = self.peak.max(self.held);
+    }
+}
+
 /// Device memory.
 #[derive(Debug)]
 pub(crate) struct Buffer {
     device: Device,
     id: BufferId,
     address: u64,
-    owned: bool,
+    /// Of memory that is freed with the buffer; 0 if it is someone else's.
+    bytes: u64,
 }
 
 impl Buffer {
@@ -40,23 +58,27 @@ impl Buffer {
             return Err(error);
         }
         let id = state.order.register(0);
+        state.memory.take(bytes);
         drop(state);
         Ok(Buffer {
             device: device.clone(),
             id,
             address,
-            owned: bytes > 0,
+            bytes,
         })
     }
 
     /// Takes over memory that was allocated on a stream of the device.
-    pub fn adopt(device: &Device, address: u64, stream: usize) -> Buffer {
-        let id = device.lock().order.register(stream);
+    pub fn adopt(device: &Device, address: u64, bytes: u64, stream: usize) -> Buffer {
+        let mut state = device.lock();
+        let id = state.order.register(stream);
+        state.memory.take(bytes);
+        drop(state);
         Buffer {
             device: device.clone(),
             id,
             address,
-            owned: true,
+            bytes,
         }
     }
 
@@ -67,7 +89,7 @@ impl Buffer {
             device: device.clone(),
             id,
             address,
-            owned: false,
+            bytes: 0,
         }
     }
 
@@ -140,10 +162,11 @@ impl Buffer {
 impl Drop for Buffer {
     fn drop(&mut self) {
         let mut state = self.device.lock();
+        state.memory.held -= self.bytes;
         state.order.release(
             self.device.machine(),
             self.id,
-            self.owned.then_some(self.address),
+            (self.bytes > 0).then_some(self.address),
         );
     }
 }

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use tiki_kernel::artifact::Artifact;
 use tiki_kernel::target::Target;
 
+use crate::buffer::Memory;
 use crate::element::Element;
 use crate::error::LaunchError;
 use crate::kernel::Function;
@@ -39,6 +40,7 @@ pub(crate) struct State {
     /// Loaded artefacts, by the address of the artefact.
     pub functions: HashMap<usize, Function, BuildHasherDefault<AddressHasher>>,
     pub workspaces: Workspaces,
+    pub memory: Memory,
     pub maps: Maps,
     /// Code to take away as soon as no stream is under capture.
     retired: Vec<RawModule>,
@@ -181,6 +183,11 @@ impl Device {
     #[must_use]
     pub fn multiprocessors(&self) -> u32 {
         self.machine().traits().multiprocessors
+    }
+    /// Memory that its tensors hold.
+    #[must_use]
+    pub fn memory(&self) -> Memory {
+        self.lock().memory
     }
     /// Version of what drives it.
     #[must_use]

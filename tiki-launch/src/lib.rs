@@ -68,6 +68,7 @@ pub mod tune;
 pub mod vm;
 mod workspace;
 
+pub use buffer::Memory;
 pub use call::Call;
 pub use device::Device;
 pub use element::{Element, e4m3, e5m2};

@@ -72,5 +72,5 @@ pub(crate) fn for_graph(device: &Device, bytes: u64) -> Result<Arc<Buffer>, Laun
     let aside = device.new_stream()?;
     let address = device.machine().allocate(bytes, aside.machine_stream())?;
     aside.synchronize()?;
-    Ok(Arc::new(Buffer::adopt(device, address, aside.id())))
+    Ok(Arc::new(Buffer::adopt(device, address, bytes, aside.id())))
 }
