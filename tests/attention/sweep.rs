@@ -5,7 +5,7 @@
 //! each result was is printed (`-- --nocapture`), after each case how far it is.
 
 use crate::reference::{Narrow, Random};
-use crate::{backward, forward, machines, packed};
+use crate::{backward, forward, packed};
 use tiki::Device;
 use tiki::prelude::{bf16, f16};
 
@@ -65,7 +65,7 @@ fn asked(unless: u64) -> u64 {
 #[cfg(not(feature = "gpu"))]
 #[test]
 fn random_shapes_and_options_of_both_schedules() {
-    sweep(&machines(), asked(12));
+    sweep(&crate::machines(), asked(12));
 }
 
 #[cfg(feature = "gpu")]
