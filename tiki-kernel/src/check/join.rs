@@ -5,11 +5,12 @@
 //! typed program. [`super::select`] joins what the branches give.
 
 use super::arith::number_type;
+use super::assigned::assigned;
 use super::layout::told::told;
 use super::select::same_build_time;
 use super::value::{Cell, Home, Num, PlaceRef, Reg, Val};
 use super::{Check, Push};
-use crate::ast::{Block, Expr, ExprKind, Span, Stmt as AstStmt};
+use crate::ast::{Block, Expr, ExprKind, Span};
 use crate::diag::codes;
 use crate::dtype::DType;
 use crate::ir::{Op, Stmt, StmtKind, TensorType, Type, Uniform, Var};
@@ -385,18 +386,7 @@ impl<'a> Check<'a> {
 
     /// Moves every binding that `bodies` may assign into variables.
     pub(crate) fn promote(&mut self, exprs: &[&'a Expr], blocks: &[&'a Block], span: Span) {
-        let mut names = Assigned {
-            check: self,
-            names: Vec::new(),
-            seen: Vec::new(),
-        };
-        for expr in exprs {
-            names.expr(expr);
-        }
-        for block in blocks {
-            names.block(block);
-        }
-        let found = names.names;
+        let found = assigned(self, exprs, blocks);
         for binding in found {
             let val = self.bindings[binding].val.clone();
             if !self.bindings[binding].mutable {
@@ -526,80 +516,5 @@ fn has_cell(val: &Val<'_>) -> bool {
             parts.iter().any(has_cell)
         }
         _ => false,
-    }
-}
-
-/// Finds the bindings a body may assign, through the closures it calls too.
-struct Assigned<'c, 'a> {
-    check: &'c mut Check<'a>,
-    names: Vec<usize>,
-    seen: Vec<*const Expr>,
-}
-
-impl<'a> Assigned<'_, 'a> {
-    pub(super) fn target(&mut self, expr: &'a Expr) {
-        match &expr.kind {
-            ExprKind::Path(path) if path.segments.len() == 1 => {
-                if let Some(binding) = self.check.scope.find(&path.segments[0].name.text) {
-                    let binding = match &self.check.bindings[binding].val {
-                        Val::RefMut(place) => place.binding,
-                        _ => binding,
-                    };
-                    if !self.names.contains(&binding) {
-                        self.names.push(binding);
-                    }
-                }
-            }
-            ExprKind::Field(base, _) | ExprKind::Index(base, _) | ExprKind::Unary(_, base) => {
-                self.target(base)
-            }
-            ExprKind::Tuple(parts) => parts.iter().for_each(|p| self.target(p)),
-            _ => {}
-        }
-    }
-
-    pub(super) fn block(&mut self, block: &'a Block) {
-        for stmt in &block.stmts {
-            match stmt {
-                AstStmt::Let { init, .. } => init.iter().for_each(|e| self.expr(e)),
-                AstStmt::Expr(e) => self.expr(e),
-                AstStmt::Const { .. } => {}
-            }
-        }
-        block.value.iter().for_each(|e| self.expr(e));
-    }
-
-    pub(super) fn expr(&mut self, expr: &'a Expr) {
-        match &expr.kind {
-            ExprKind::Assign(place, value) | ExprKind::AssignOp(_, place, value) => {
-                self.target(place);
-                self.expr(value);
-            }
-            ExprKind::Ref(mutable, inner) => {
-                if *mutable {
-                    self.target(inner);
-                }
-                self.expr(inner);
-            }
-            ExprKind::Path(path) if path.segments.len() == 1 => {
-                // A closure that is called, or handed on, assigns what its body assigns.
-                let found = self.check.scope.find(&path.segments[0].name.text);
-                if let Some(Val::Closure(closure)) =
-                    found.map(|b| self.check.bindings[b].val.clone())
-                {
-                    let at = std::ptr::from_ref(closure.body);
-                    if !self.seen.contains(&at) {
-                        self.seen.push(at);
-                        let saved = std::mem::replace(&mut self.check.scope, closure.scope.clone());
-                        self.expr(closure.body);
-                        self.check.scope = saved;
-                    }
-                }
-            }
-            _ => crate::ast::visit::children(expr, &mut |part| match part {
-                crate::ast::visit::Part::Expr(e) => self.expr(e),
-                crate::ast::visit::Part::Block(b) => self.block(b),
-            }),
-        }
     }
 }

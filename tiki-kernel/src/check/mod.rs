@@ -14,6 +14,7 @@
 
 mod access;
 mod arith;
+mod assigned;
 mod block;
 mod bounds;
 pub(crate) mod call;
