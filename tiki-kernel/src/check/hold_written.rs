@@ -38,8 +38,14 @@ impl Check<'_> {
         } else if let Some(row) = isa::read(word).first().map(|op| op.row) {
             diag = diag.note(format!("the table has `{} {}`", row.text, row.operands));
         } else if fault.ends_with("is not declared") {
+            // An operand's name is a word of Rust.
+            let operand = if word.starts_with('%') {
+                String::new()
+            } else {
+                format!("`out {word}: u32`, `in {word}: u32 = ..`, or ")
+            };
             diag = diag.help(format!(
-                "declare it: `out {word}: u32`, `in {word}: u32 = ..`, or `.reg .b32 {word};` in the text"
+                "declare it: {operand}`.reg .b32 {word};` in the text"
             ));
         }
         diag.push(self);
