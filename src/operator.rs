@@ -175,6 +175,7 @@ impl<I, O, S> Run<'_, I, O, S> {
 }
 
 /// A gradient has its value's shape.
+#[cfg(any(feature = "attention", feature = "gemm"))]
 pub(crate) fn alike(
     operator: &'static str,
     expected: &[usize],

@@ -118,6 +118,18 @@ fn buffers_go_in_and_out_in_three_forms() {
     ]);
     let got = floats(&std::fs::read(at.join("y.bin")).expect("a file"));
     assert_eq!(got, input.iter().map(|x| x * 8.0).collect::<Vec<f32>>());
+    for large in [
+        "y=zeros:u8[9223372036854775807]",
+        "y=random:f32[1099511627776]",
+    ] {
+        let all = [
+            "vm", "run", "k.ptx", "--entry", "twice", "--block", "64", "--arg", large,
+        ];
+        let said = tiki(&at, &all);
+        let told = String::from_utf8_lossy(&said.stderr).into_owned();
+        assert_eq!(said.status.code(), Some(2), "{told}");
+        assert!(told.contains("bytes are more than"), "{told}");
+    }
     let same = tiki(
         &at,
         &[

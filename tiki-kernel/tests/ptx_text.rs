@@ -76,6 +76,15 @@ fn text_of_others_comes_back() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// A comment stands anywhere between two words.
+#[test]
+fn targets_behind_a_comment() {
+    let text = ".version 7.8\n.target sm_80\n.address_size 64\n.visible .entry k() {\n.reg .b32 %r0;\n\
+                mov.b32 %r0, 0;\nts:\n// which way\n.branchtargets L0;\nbrx.idx %r0, ts;\nL0:\nret;\n}\n";
+    let module = Module::parse(text).expect("it is read");
+    assert_eq!(module.functions[0].tables.len(), 1);
+}
+
 #[test]
 fn every_row_printed_with_its_first_choices_is_known() {
     let text = ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k()\n{\n  foo.bar %r1;\n  add.s32 1, 2;\n  frob;\n  ret;\n}\n";

@@ -73,12 +73,18 @@ pub struct Form {
     pub shape: Vec<usize>,
 }
 
+/// Bytes of a buffer.
+const MOST: u64 = 1 << 37;
+
 impl Form {
-    /// Bytes of so many elements.
+    /// Bytes of so many elements: as many as a card holds at most.
     pub fn bytes(&self) -> Parsed<usize> {
         let mut n = self.ty.bytes() as usize;
         for d in &self.shape {
             n = n.checked_mul(*d).ok_or("the shape is too large")?;
+        }
+        if n as u64 > MOST {
+            return Err(format!("{n} bytes are more than the {MOST} of a buffer"));
         }
         Ok(n)
     }

@@ -73,12 +73,17 @@ impl Parser {
     pub(super) fn tables_ahead(&self) -> Vec<String> {
         let mut depth = 1;
         let mut names = vec![];
-        for w in self.toks[self.pos..].windows(3) {
-            match &w[0].0 {
+        let words: Vec<&Tok> = self.toks[self.pos..]
+            .iter()
+            .map(|(word, _)| word)
+            .filter(|word| !matches!(word, Tok::Comment(_)))
+            .collect();
+        for w in words.windows(3) {
+            match w[0] {
                 Tok::Mark('{') => depth += 1,
                 Tok::Mark('}') => depth -= 1,
                 Tok::Word(name)
-                    if w[1].0 == Tok::Mark(':') && w[2].0 == Tok::Word(".branchtargets".into()) =>
+                    if *w[1] == Tok::Mark(':') && *w[2] == Tok::Word(".branchtargets".into()) =>
                 {
                     names.push(name.clone());
                 }

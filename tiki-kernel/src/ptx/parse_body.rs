@@ -135,8 +135,12 @@ impl Body<'_> {
                     break;
                 }
             }
-            let t = self.tables[&name];
-            self.f.tables[t as usize].1 = labels;
+            let Some(t) = self.tables.get(&name) else {
+                return p.fail(format!(
+                    "`{name}` has targets, but no label stands before them"
+                ));
+            };
+            self.f.tables[*t as usize].1 = labels;
             return p.expect(';');
         }
         if p.eat_word(".callprototype") {
