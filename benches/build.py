@@ -191,7 +191,7 @@ def main():
     if options.csv:
         new = not os.path.exists(options.csv)
         with open(options.csv, "a", newline="") as file:
-            out = csv.writer(file)
+            out = csv.writer(file, lineterminator="\n")
             out.writerows(([HEAD] if new else []) + bench.rows)
 
 
