@@ -10,7 +10,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-const MARK: &str = "CACHEDIR.TAG";
+/// What cargo leaves in a target directory. The first stands only where cargo made the directory itself.
+const MARKS: [&str; 2] = ["CACHEDIR.TAG", ".rustc_info.json"];
 
 /// The first part of the names of a kernel's files: its name, behind that of the set if it is a set's, and from the
 /// second of that name in a crate on a number.
@@ -52,14 +53,15 @@ fn of_target() -> Option<PathBuf> {
         Some(_) => args.next().map(PathBuf::from),
         None => None,
     };
+    let is_target = |f: &Path| MARKS.iter().any(|mark| f.join(mark).is_file());
     let above = |path: &Path| {
         let mut folders = path.ancestors();
-        folders.find(|f| f.join(MARK).is_file()).map(Path::to_owned)
+        folders.find(|f| is_target(f)).map(Path::to_owned)
     };
     let target = out.as_deref().and_then(above).or_else(|| {
         let root = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR")?);
         let mut targets = root.ancestors().map(|f| f.join("target"));
-        targets.find(|t| t.join(MARK).is_file())
+        targets.find(|t| is_target(t))
     })?;
     Some(target.join("tiki"))
 }
