@@ -4,7 +4,7 @@
 
 - `user`: a crate that depends on `tiki` with one kernel: a clean debug build by two jobs, without the feature `plot`; the
   seconds of its dearest crates; and the same crate, rebuilt after its kernel was changed.
-- `gemm`: a crate with 64 instances of the Ampere matrix product of `examples/gemm.rs`: its build once `tiki` is built, its
+- `gemm`: a crate with 64 instances of a matrix product for Ampere (`PRODUCT`): its build once `tiki` is built, its
   rebuilds after an unrelated function was touched and after the product was, and the binary's size beside one without.
 - `expansion`: expansion of one instance by the macro's own clock (`TIKI_DUMP=time`) over example kernels, nothing kept, with
   the profile's `build-override` at opt-level 3 and at 0. The clock is the processor's, where the system tells it.
@@ -40,6 +40,45 @@ pub fn scaled<E: Element>(x: &Global<E>, out: &mut Global<E>, by: f32) {
 
 fn main() {
     println!("{}", scaled::<f16>::PTX.len() + scaled::<f32>::PTX.len());
+}
+"""
+PRODUCT = """pub fn gemm_ampere<
+    E: Half,
+    const BM: usize,
+    const BN: usize,
+    const BK: usize,
+    const STAGES: usize,
+>(
+    a: &Global<E>,
+    b: &Global<E>,
+    c: &mut Global<E>,
+) {
+    require!(
+        a.dim(1) == b.dim(1) && c.dim(0) == a.dim(0) && c.dim(1) == b.dim(0) && a.dim(1) % 8 == 0
+    );
+    let (m, n) = (block_idx().y, block_idx().x);
+    let a_s = Shared::<E>::stages(STAGES, Layout::k_major::<E>([BM, BK]));
+    let b_s = Shared::<E>::stages(STAGES, Layout::k_major::<E>([BN, BK]));
+    let load = Load::cp_async(128);
+    let pipe = Pipeline::cp_async(STAGES);
+    let gemm = Gemm::<E>::new(Warp::new(2, 2));
+    let mut acc = gemm.zeros([BM, BN]);
+    let steps = a.dim(1).div_ceil(BK);
+    let fetch = |k: usize| {
+        let s = pipe.acquire();
+        load.copy(&a.tile([BM, BK], [m, k]), a_s.stage(s)); // past the last step: zero fill, no traffic
+        load.copy(&b.tile([BN, BK], [n, k]), b_s.stage(s));
+        pipe.commit();
+    };
+    for k in 0..STAGES - 1 {
+        fetch(k);
+    }
+    for k in 0..steps {
+        let s = pipe.wait(); // the group's wait, then the block's barrier
+        gemm.accumulate(a_s.stage(s), b_s.stage(s), &mut acc); // acc += a @ b.T
+        fetch(k + STAGES - 1);
+    }
+    c.tile_mut([BM, BN], [m, n]).store(&acc.cast::<E>());
 }
 """
 # What a wrapper of rustc notes: processor seconds, crate, whether for the host.
@@ -84,6 +123,7 @@ class Bench:
     def crate(self, name, main):
         """A crate of one file."""
         folder = os.path.join(self.home, name)
+        shutil.rmtree(folder, ignore_errors=True)
         os.makedirs(os.path.join(folder, "src"))
         with open(os.path.join(folder, "Cargo.toml"), "w") as file:
             file.write(f'[package]\nname = "{name}"\nversion = "0.1.0"\nedition = "2024"\n\n')
@@ -119,9 +159,6 @@ class Bench:
             self.told(f"rebuild after a change of the kernel, {n} of 3", *self.build(folder), limit="2 s")
 
     def gemm(self):
-        source = open(os.path.join(ROOT, "examples", "gemm.rs")).read()
-        body = source[source.index("pub fn gemm_ampere<"):]
-        body = body[: body.index("\n}\n") + 3]
         lists = "(E = [f16, bf16], BM = [64, 128], BN = [64, 128], BK = [32, 64], STAGES = [2, 3, 4, 5])"
         head = '#[tiki::kernel(target = "sm_80", warps = 4, grid = [b.dim(0).div_ceil(BN), a.dim(0).div_ceil(BM)], build(BUILD))]\n'
         sums = [
@@ -131,7 +168,7 @@ class Bench:
         rest = "\nfn unrelated() -> usize {\n    UNRELATED\n}\n\nfn main() {\n    println!(\"{}\", unrelated()SUM);\n}\n"
 
         def main(build, total, unrelated):
-            text = "use tiki::prelude::*;\n\n" + head.replace("BUILD", build) + body + rest
+            text = "use tiki::prelude::*;\n\n" + head.replace("BUILD", build) + PRODUCT + rest
             return text.replace("SUM", "".join(f"\n        + {s}" for s in total)).replace("UNRELATED", str(unrelated))
 
         alone = [s for s in sums if "<f16, 64, 64, 32, 2>" in s]
@@ -181,11 +218,12 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--csv")
     parser.add_argument("--note", default="")
+    parser.add_argument("--home", help="a folder to work in that stays, so that `gemm` and `expansion` find a built `tiki`")
     parser.add_argument("--parts", default="user,gemm,expansion")
     parser.add_argument("--crates", action="store_true", help="the seconds of single crates too")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as home:
-        bench = Bench(home, options)
+    with tempfile.TemporaryDirectory() as temporary:
+        bench = Bench(options.home or temporary, options)
         for part in options.parts.split(","):
             {"user": bench.user, "gemm": bench.gemm, "expansion": bench.expansion}[part]()
     if options.csv:
