@@ -127,11 +127,14 @@ class Bench:
         os.makedirs(os.path.join(folder, "src"))
         with open(os.path.join(folder, "Cargo.toml"), "w") as file:
             file.write(f'[package]\nname = "{name}"\nversion = "0.1.0"\nedition = "2024"\n\n')
-            file.write(f'[dependencies]\ntiki = {{ path = "{ROOT}" }}\n\n[workspace]\n')
+            file.write(f'[dependencies]\ntiki = {{ path = "{ROOT}", features = [{self.features()}] }}\n\n[workspace]\n')
         for own in ("Cargo.lock", "rust-toolchain.toml"):
             shutil.copy(os.path.join(ROOT, own), folder)
         self.write(folder, main)
         return folder
+
+    def features(self):
+        return ", ".join(f'"{name}"' for name in self.options.features.split(",") if name)
 
     def write(self, folder, main):
         with open(os.path.join(folder, "src", "main.rs"), "w") as file:
@@ -147,7 +150,8 @@ class Bench:
             with open(wrapper, "w") as file:
                 file.write(WRAPPER.replace("LOG", repr(log)))
             os.chmod(wrapper, 0o755)
-        self.told("clean debug build of a crate with one kernel", *self.build(folder, **({"RUSTC_WRAPPER": wrapper} if self.options.crates else {})), limit="45 s")
+        env = {"RUSTC_WRAPPER": wrapper} if self.options.crates else {}
+        self.told("clean debug build of a crate with one kernel", *self.build(folder, **env), limit="45 s")
         if self.options.crates:
             crates = sorted(((float(l.split(" ", 1)[0]), l.split(" ", 1)[1].strip()) for l in open(log)), reverse=True)
             for seconds, name in crates[:10]:
@@ -218,6 +222,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--csv")
     parser.add_argument("--note", default="")
+    parser.add_argument("--features", default="", help="features of `tiki` that the crates ask for")
     parser.add_argument("--home", help="a folder to work in that stays, so that `gemm` and `expansion` find a built `tiki`")
     parser.add_argument("--parts", default="user,gemm,expansion")
     parser.add_argument("--crates", action="store_true", help="the seconds of single crates too")
