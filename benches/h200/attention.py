@@ -27,7 +27,7 @@ import torch.nn.functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from products import CTYPES, DTYPES, MAP_TYPES, Kernel, cu, driver_version, interval, measure, median, up  # noqa: E402
+from products import CTYPES, DTYPES, MAP_TYPES, Kernel, check, cu, driver_version, interval, measure, median, up  # noqa: E402
 
 MAP_TYPES[torch.float32] = cu.CUtensorMapDataType.CU_TENSOR_MAP_DATA_TYPE_FLOAT32
 SWIZZLES = {
