@@ -235,7 +235,10 @@ pub fn module(ops: &[Op], lanes: u32, target: Target) -> Module {
         };
         let (mut operands, mut results, mut k) = (vec![], vec![], 0);
         let mut first = None;
-        let carry = op.row.name.contains("CC") || op.row.name.contains("SUBC");
+        // What reads or makes a carry is given one: without it the carry in is undefined.
+        let carry = ["CC", "ADDC", "SUBC", "MADC"]
+            .iter()
+            .any(|part| op.row.name.contains(part));
         for pat in &op.row.form().pats {
             if !pat.write {
                 let o = operand(&mut l, op, pat, &mut k);
