@@ -118,7 +118,10 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
             if (what == "assemble") != (round == 0) {
                 return Err(format!("{}: {what} in round {round}", artifact.instance).into());
             }
-            assert!(loaded.within_bound());
+            if !loaded.within_bound() {
+                let name = artifact.instance;
+                return Err(format!("{name}: {loaded:?} is beyond its bound").into());
+            }
             record.row(&[&artifact.instance, &what, &format!("{us:.0}"), &beside]);
         }
     }

@@ -13,10 +13,9 @@ functions! {
     /// `exp2(x * log2(e))` with one rounding of the product: relative error grows with |x|, 2 + |x| units
     /// in the last place; subnormals flushed to zero.
     fn exp_fast(x: f32) -> f32;
-    /// Binary logarithm: the hardware's `lg2`, absolute error 2^-22.6 for x in [0.5, 2], else 1 unit in the
-    /// last place.
+    /// Binary logarithm: the hardware's `lg2`, absolute error 2^-22 for x in [0.5, 2], else 2^-22 relative.
     fn log2(x: f32) -> f32;
-    /// Natural logarithm: `log2(x) * ln 2`; absolute error 2^-22 near 1, else 2 units in the last place.
+    /// Natural logarithm: `log2(x) * ln 2`; absolute error 2^-22 near 1, else 2^-21.9 relative.
     fn log(x: f32) -> f32;
     /// Square root, correctly rounded.
     fn sqrt<T: Float>(x: T) -> T;

@@ -117,8 +117,8 @@ ops! {
     Free exp = Rule::Unary(Unary::Exp, Takes::F32), "fn(x: f32) -> f32", "e to the power x, at most 2 units in the last place over the whole range.";
     Free exp2_fast = Rule::Unary(Unary::Exp2Fast, Takes::F32), "fn(x: f32) -> f32", "2 to the power x: the hardware's ex2 with subnormal arguments and results flushed to zero; relative error 2^-21.9. One instruction, where `exp2` takes four.";
     Free exp_fast = Rule::Unary(Unary::ExpFast, Takes::F32), "fn(x: f32) -> f32", "exp2(x * log2(e)) with one rounding of the product: relative error grows with |x|, 2 + |x| units in the last place; subnormals flushed to zero.";
-    Free log2 = Rule::Unary(Unary::Log2, Takes::F32), "fn(x: f32) -> f32", "Binary logarithm: the hardware's lg2, absolute error 2^-22.6 for x in [0.5, 2], else 1 unit in the last place.";
-    Free log = Rule::Unary(Unary::Log, Takes::F32), "fn(x: f32) -> f32", "Natural logarithm: log2(x) * ln 2; absolute error 2^-22 near 1, else 2 units in the last place.";
+    Free log2 = Rule::Unary(Unary::Log2, Takes::F32), "fn(x: f32) -> f32", "Binary logarithm: the hardware's lg2, absolute error 2^-22 for x in [0.5, 2], else 2^-22 relative.";
+    Free log = Rule::Unary(Unary::Log, Takes::F32), "fn(x: f32) -> f32", "Natural logarithm: log2(x) * ln 2; absolute error 2^-22 near 1, else 2^-21.9 relative.";
     Free sqrt = Rule::Unary(Unary::Sqrt, Takes::Float), "fn<T: Float>(x: T) -> T", "Square root, correctly rounded.";
     Free sqrt_fast = Rule::Unary(Unary::SqrtFast, Takes::F32), "fn(x: f32) -> f32", "Square root by the hardware's approximation, at most 1 unit in the last place.";
     Free rsqrt = Rule::Unary(Unary::Rsqrt, Takes::F32), "fn(x: f32) -> f32", "Reciprocal square root by the hardware's approximation, relative error 2^-22.9.";

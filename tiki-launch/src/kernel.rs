@@ -167,6 +167,7 @@ impl<'a> Plan<'a> {
             dynamic_shared: artifact.dynamic_shared,
             cluster: artifact.cluster,
             widths: &widths(artifact.params, artifact.hidden, false),
+            compiled: true,
             fingerprint: artifact.fingerprint,
         };
         let entry = load_unit(device, unit)?;
@@ -204,6 +205,7 @@ fn load_unit(device: &Device, unit: Unit<'_>) -> Result<Entry, LaunchError> {
     })?;
     let unit = Unit {
         ptx: other.as_deref().unwrap_or(unit.ptx),
+        compiled: unit.compiled && other.is_none(),
         ..unit
     };
     Wishes::of(&unit).write("ptx", unit.ptx.as_bytes());
@@ -381,6 +383,7 @@ impl PtxKernel<'_> {
             dynamic_shared: self.dynamic_shared,
             cluster: self.cluster,
             widths: &widths(&self.params, &[], true),
+            compiled: false,
             fingerprint: 0,
         };
         let entry = load_unit(device, unit)?;

@@ -80,6 +80,8 @@ pub(crate) struct Unit<'a> {
     pub cluster: u32,
     /// Bytes of each parameter its entry must declare.
     pub widths: &'a [u8],
+    /// The text and the widths were compiled together, so that they agree.
+    pub compiled: bool,
     /// Hash of the kernel's text; 0 for PTX that no kernel was compiled to.
     pub fingerprint: u128,
 }

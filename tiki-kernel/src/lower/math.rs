@@ -6,8 +6,8 @@
 //! | exp2 | ex2 | relative 2^-21.9, subnormal results kept |
 //! | exp | `n = floor(x log2 e)` by one clamped product, `2^(x log2 e - n)` in two fused steps, scaled by the bits of `2^n` | 2 ulp, whole range, subnormal results kept |
 //! | exp_fast | ex2 of the rounded product, flushing | 2 + abs(x) ulp |
-//! | log2 | lg2 | absolute 2^-22.6 in [0.5, 2], else 1 ulp |
-//! | log | log2 times ln 2 | absolute 2^-22 near 1, else 2 ulp |
+//! | log2 | lg2 | absolute 2^-22 in [0.5, 2], else 2^-22 relative |
+//! | log | log2 times ln 2 | absolute 2^-22 near 1, else 2^-21.9 relative |
 //! | sqrt_fast, recip | the hardware's | 1 ulp |
 //! | rsqrt | the hardware's | relative 2^-22.9 |
 //! | tanh | odd polynomial below 0.6, else `1 - 2 / (e^2x + 1)` | 2^-21 |

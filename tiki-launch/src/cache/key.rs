@@ -116,6 +116,7 @@ mod tests {
             dynamic_shared: 16,
             cluster: 1,
             widths: &[8, 4],
+            compiled: true,
             fingerprint: 7,
         };
         let key = |unit: &Unit<'_>| Key::of_unit(unit, (9, 0), "580.1");

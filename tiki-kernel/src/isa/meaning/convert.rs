@@ -355,13 +355,15 @@ pub fn widen(op: &Op) -> Option<Run> {
 /// See the row.
 #[must_use]
 pub fn tf32(op: &Op) -> Option<Run> {
-    // To nearest away works on the bits alone, so that a NaN keeps its sign; the others give one NaN.
+    // To nearest away works on the bits alone, so that a NaN keeps its sign; the others give one NaN. There `satfinite` is a
+    // step down from what is infinite or NaN after rounding: of a NaN whose payload is lost the greatest number stays.
     let away = mode(op).0 == Mode::Away;
     let flags = narrow_flags(op) | if away { 32 } else { 0 };
     Some(
         lanes!(flags; |a: f32| -> u32 {
             if a.is_nan() {
-                if flags & 32 != 0 { a.to_bits() & !0x1fff } else { 0x7fff_e000 }
+                let step = if flags & 16 != 0 { 0x2000 } else { 0 };
+                if flags & 32 != 0 { (a.to_bits() & !0x1fff) - step } else { 0x7fff_e000 }
             } else {
                 let e = Exact::of(f64::from(a));
                 let r = if flags & 16 != 0 { exact::TF32.round_finite(e, mode_of(flags)) } else { exact::TF32.round(e, mode_of(flags)) } as u32;
