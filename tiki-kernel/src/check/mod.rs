@@ -30,7 +30,7 @@ mod join;
 mod layout;
 mod leave;
 mod lift_returns;
-mod map;
+pub(crate) mod map;
 mod movement;
 mod names;
 mod optional;

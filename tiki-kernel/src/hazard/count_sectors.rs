@@ -5,6 +5,7 @@
 use super::count_traffic::{Cost, worst};
 use crate::artifact::ParamKind;
 use crate::ast::Span;
+use crate::check::map::linear;
 use crate::diag::{Diag, Sink, codes};
 use crate::ir::{Access, Deny, GlobalView, Kernel, TensorType};
 use crate::report::Report;
@@ -29,29 +30,32 @@ pub(super) fn tile(
     let along = contiguous_axis(kernel, view);
     let n = access.vector.max(1);
     let writes = verb == "store";
-    let cost = worst(t, n as usize, |lanes, v| {
-        let mut sectors = BTreeSet::new();
-        let mut cells = BTreeSet::new();
-        for thread in lanes.iter().flatten() {
-            if writes && !super::first_holder(&t.dist, *thread as u32) {
-                continue;
+    let priced = |t: &TensorType, n: u32| {
+        worst(t, n as usize, |lanes, v| {
+            let mut sectors = BTreeSet::new();
+            let mut cells = BTreeSet::new();
+            for thread in lanes.iter().flatten() {
+                if writes && !super::first_holder(&t.dist, *thread as u32) {
+                    continue;
+                }
+                let mut at = t.dist.coordinate(*thread, v, rank);
+                let within = along.map_or(0, |a| std::mem::take(&mut at[a]));
+                let (row, within) = match fixed_row(kernel, view, &at) {
+                    Some(row) => (Vec::new(), (row + i64::from(within)) * bytes),
+                    None => (at, i64::from(within) * bytes),
+                };
+                for byte in (within..within + bytes * i64::from(n)).step_by(bytes as usize) {
+                    sectors.insert((row.clone(), byte / SECTOR_BYTES));
+                    cells.insert((row.clone(), byte));
+                }
             }
-            let mut at = t.dist.coordinate(*thread, v, rank);
-            let within = along.map_or(0, |a| std::mem::take(&mut at[a]));
-            let (row, within) = match fixed_row(kernel, view, &at) {
-                Some(row) => (Vec::new(), (row + i64::from(within)) * bytes),
-                None => (at, i64::from(within) * bytes),
-            };
-            for byte in (within..within + bytes * i64::from(n)).step_by(bytes as usize) {
-                sectors.insert((row.clone(), byte / SECTOR_BYTES));
-                cells.insert((row.clone(), byte));
-            }
-        }
-        Some(Cost {
-            taken: sectors.len() as u32,
-            least: (cells.len() as u32 * bytes as u32).div_ceil(SECTOR_BYTES as u32),
+            Some(Cost {
+                taken: sectors.len() as u32,
+                least: (cells.len() as u32 * bytes as u32).div_ceil(SECTOR_BYTES as u32),
+            })
         })
-    });
+    };
+    let cost = priced(t, n);
     let cost = cost.unwrap_or_default();
     let name = &kernel.params[view.param].name;
     report
@@ -67,20 +71,36 @@ pub(super) fn tile(
         .number("sectors", cost.taken.into())
         .number("least", cost.least.into());
     if cost.taken > cost.least && kernel.deny.contains(&Deny::Uncoalesced) {
-        sink.push(
-            Diag::error(
-                codes::UNCOALESCED,
-                span,
-                format!(
-                    "a warp's {verb} of `{name}` touches {} sectors where {} would do",
-                    cost.taken, cost.least
-                ),
-            )
-            .note(format!(
-                "{n} elements of {bytes} bytes a lane; the map is {}",
-                t.dist
-            )),
-        );
+        let threads = t.dist.thread_count();
+        let straight = TensorType {
+            dist: linear(threads, &t.shape, 1),
+            ..t.clone()
+        };
+        let mut diag = Diag::error(
+            codes::UNCOALESCED,
+            span,
+            format!(
+                "a warp's {verb} of `{name}` touches {} sectors where {} would do",
+                cost.taken, cost.least
+            ),
+        )
+        .note(format!(
+            "{} of {bytes} bytes a lane; the map is {}",
+            if n == 1 {
+                "one element".to_owned()
+            } else {
+                format!("{n} elements")
+            },
+            t.dist
+        ));
+        // Counted by the same code: offered only if it is the cure.
+        if let Some(c) = priced(&straight, 1).filter(|c| c.taken <= c.least) {
+            diag = diag.help(format!(
+                "with `ThreadMap::linear({threads})` neighbouring threads take neighbouring elements: {} sectors",
+                c.taken
+            ));
+        }
+        sink.push(diag);
     }
 }
 

@@ -9,6 +9,7 @@
 //! What cannot be counted is said in the report, and `deny(bank_conflicts)` refuses it: a promise that nobody
 //! looked at is none.
 
+use super::requests::{Request, Requests};
 use super::{count_elements, count_sectors};
 use crate::ast::Span;
 use crate::diag::{Diag, Sink, codes};
@@ -36,6 +37,7 @@ pub fn run(kernel: &Kernel, sink: &mut Sink, report: &mut Report) {
         kernel,
         sink,
         report,
+        requests: Requests::default(),
     };
     let tensor = |v: &Value| kernel.values[v.0 as usize].ty.tensor();
     each(&kernel.body, &mut |stmt| match &stmt.kind {
@@ -121,6 +123,8 @@ pub fn run(kernel: &Kernel, sink: &mut Sink, report: &mut Report) {
         _ => {}
     });
     count_elements::run(&mut count);
+    let Count { sink, requests, .. } = count;
+    requests.tell(kernel, sink);
 }
 
 /// The most expensive warp and instruction of a tile's access; `None` if one cannot be counted.
@@ -162,57 +166,41 @@ pub(super) struct Count<'a, 'b> {
     pub sink: &'b mut Sink,
     /// What was counted goes here.
     pub report: &'b mut Report,
+    /// The requests of each allocation, and what is denied of them.
+    pub requests: Requests,
 }
 
 impl Count<'_, '_> {
-    /// Byte address of each lane's `v`-th value.
-    fn addresses(
-        view: &SharedView,
-        t: &TensorType,
-        lanes: &[Option<usize>],
-        v: usize,
-    ) -> Vec<Option<i64>> {
-        let at = |thread: usize| {
-            let linear = view.linear(&t.dist.coordinate(thread, v, t.shape.len()));
-            view.swizzle.map_or(linear, |x| x.apply(linear)) * i64::from(t.dtype.bytes())
-        };
-        lanes.iter().map(|lane| lane.map(at)).collect()
-    }
-
     /// A tile, `vector` elements a lane and instruction.
     fn tile(&mut self, view: &SharedView, t: &TensorType, vector: u32, verb: &str, span: Span) {
         let n = vector.max(1);
-        let width = i64::from(t.dtype.bytes() * n);
-        let writes = verb == "store";
-        let cost = worst(t, n as usize, |lanes, v| {
-            let storing = |thread: &usize| !writes || super::first_holder(&t.dist, *thread as u32);
-            let lanes: Vec<_> = lanes.iter().map(|lane| lane.filter(storing)).collect();
-            let at = Self::addresses(view, t, &lanes, v);
-            priced(if writes {
-                SharedAccess::store(width, at)
-            } else {
-                SharedAccess::load(width, at)
-            })
-        });
         let bytes = t.dtype.bytes();
-        let note = format!(
-            "{n} elements of {bytes} bytes a lane; the map is {}",
-            t.dist
-        );
-        self.tell(view, verb, span, cost, note);
+        let each = match n {
+            1 => format!("one element of {bytes} bytes a lane"),
+            _ => format!("{n} elements of {bytes} bytes a lane"),
+        };
+        let request = if verb == "store" {
+            Request::store(view, t, n)
+        } else {
+            Request::load(view, t, n)
+        };
+        let note = format!("{each}; the map is {}", t.dist);
+        self.request(request, verb, span, note);
     }
 
     /// 8 x 8 matrices, whose rows the lanes name.
     fn matrices(&mut self, view: &SharedView, rows: &TensorType, verb: &str, span: Span) {
-        let cost = worst(rows, 1, |lanes, v| {
-            let at = Self::addresses(view, rows, lanes, v);
-            priced(SharedAccess::matrices(at.into_iter().flatten()))
-        });
         let note = format!(
             "8 x 8 matrices, a row of 16 bytes a lane; the rows' map is {}",
             rows.dist
         );
-        self.tell(view, verb, span, cost, note);
+        self.request(Request::matrices(view, rows), verb, span, note);
+    }
+
+    fn request(&mut self, request: Request, verb: &str, span: Span, note: String) {
+        let cost = request.cost(request.view.swizzle);
+        self.tell(&request.view, verb, span, cost, note);
+        self.requests.add(request);
     }
 
     /// What a product by warps reads.
@@ -263,14 +251,9 @@ impl Count<'_, '_> {
             let text = format!("{verb}: not counted");
             self.report.add("bank conflicts", span, name, text);
             if denied {
-                self.sink.push(
-                    Diag::error(
-                        codes::BANK_CONFLICTS,
-                        span,
-                        format!("the wavefronts of the {verb} of `{name}` cannot be counted"),
-                    )
-                    .note(note),
-                );
+                let text = format!("the wavefronts of the {verb} of `{name}` cannot be counted");
+                self.sink
+                    .push(Diag::error(codes::BANK_CONFLICTS, span, text).note(note));
             }
             return;
         };
@@ -284,16 +267,10 @@ impl Count<'_, '_> {
             .number("least", cost.least.into());
         if cost.taken > cost.least && denied {
             let (taken, least) = (cost.taken, cost.least);
-            self.sink.push(
-                Diag::error(
-                    codes::BANK_CONFLICTS,
-                    span,
-                    format!(
-                        "the {verb} of `{name}` takes {taken} wavefronts where {least} would do"
-                    ),
-                )
-                .note(note),
-            );
+            let text =
+                format!("the {verb} of `{name}` takes {taken} wavefronts where {least} would do");
+            let diag = Diag::error(codes::BANK_CONFLICTS, span, text).note(note);
+            self.requests.refuse(view.alloc, diag);
         }
     }
 }

@@ -25,6 +25,7 @@ pub mod count_traffic;
 pub mod evaluate;
 pub mod find_duplicates;
 pub mod follow_stages;
+mod requests;
 mod stage_rules;
 mod stages;
 mod storage_lives;
