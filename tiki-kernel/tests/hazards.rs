@@ -68,6 +68,41 @@ fn bank_conflicts_are_counted_and_denied() {
     );
 }
 
+/// Invariant: the swizzle that the message offers is a cure.
+#[test]
+fn the_swizzle_that_is_offered_cures() {
+    for dtype in [DType::F32, DType::F16] {
+        let denied = |x| {
+            let mut k = transpose(dtype, x, true);
+            k.deny.push(Deny::BankConflicts);
+            let mut sink = Sink::new();
+            let mut report = Report::default();
+            schedule::run(&mut k, &mut report);
+            hazard::run(&k, &mut sink, &mut report);
+            sink.take()
+        };
+        let diags = denied(None);
+        assert!(!diags.is_empty(), "{dtype:?}: no conflict");
+        for diag in diags {
+            let help = diag.helps.first().expect("a way out");
+            let within = help.split("Swizzle::new(").nth(1).expect("a swizzle");
+            let of: Vec<u32> = within
+                .split(')')
+                .next()
+                .unwrap()
+                .split(", ")
+                .map(|n| n.parse().unwrap())
+                .collect();
+            let x = Xor {
+                bits: of[0],
+                base: of[1],
+                shift: of[2] as i32,
+            };
+            assert!(denied(Some(x)).is_empty(), "{dtype:?}: {help}");
+        }
+    }
+}
+
 /// `s[t] = x; if barrier { sync }; y = s[t + shift]`, in a loop if asked.
 fn exchange(shift: i64, barrier: bool, looped: bool, last: bool) -> Kernel {
     let mut b = Builder::new("exchange", Target::default_target(), 64);
