@@ -165,6 +165,33 @@ impl Gpu {
             };
             pointer.write(word.cast_mut());
         }
+        let launched = |result| {
+            if result == sys::CUresult::CUDA_SUCCESS {
+                return Ok(());
+            }
+            let doing = format!("launching kernel `{}`", shot.kernel);
+            Err(failed(doing.into(), result))
+        };
+        let parameters: *mut *mut c_void = pointers.as_mut_ptr().cast();
+        let (grid, block) = (shot.grid, shot.block);
+        if shot.cluster <= 1 && !shot.dependent {
+            // SAFETY: as of the call below; this one takes no attributes, and costs the host less.
+            return launched(unsafe {
+                sys::cuLaunchKernel(
+                    function(shot.function),
+                    grid[0],
+                    grid[1],
+                    grid[2],
+                    block[0],
+                    block[1],
+                    block[2],
+                    shot.dynamic_shared,
+                    stream(at),
+                    parameters,
+                    null_mut(),
+                )
+            });
+        }
         // SAFETY: all-zero is a valid attribute (it is ignored).
         let mut attributes: [sys::CUlaunchAttribute; 2] = unsafe { std::mem::zeroed() };
         let mut count = 0;
@@ -185,12 +212,12 @@ impl Gpu {
             count += 1;
         }
         let config = sys::CUlaunchConfig {
-            gridDimX: shot.grid[0],
-            gridDimY: shot.grid[1],
-            gridDimZ: shot.grid[2],
-            blockDimX: shot.block[0],
-            blockDimY: shot.block[1],
-            blockDimZ: shot.block[2],
+            gridDimX: grid[0],
+            gridDimY: grid[1],
+            gridDimZ: grid[2],
+            blockDimX: block[0],
+            blockDimY: block[1],
+            blockDimZ: block[2],
             sharedMemBytes: shot.dynamic_shared,
             hStream: stream(at),
             attrs: attributes.as_mut_ptr(),
@@ -199,20 +226,14 @@ impl Gpu {
         // SAFETY: the function is loaded in the bound context; the first `words.len()` pointers are set,
         // each to a word (or tensor map) that outlives the call. They are as many as the entry declares: `must_declare` has
         // compared it with the description that a call fills in. The driver copies the values before it returns.
-        let result = unsafe {
+        launched(unsafe {
             sys::cuLaunchKernelEx(
                 &raw const config,
                 function(shot.function),
-                pointers.as_mut_ptr().cast(),
+                parameters,
                 null_mut(),
             )
-        };
-        if result == sys::CUresult::CUDA_SUCCESS {
-            Ok(())
-        } else {
-            let doing = format!("launching kernel `{}`", shot.kernel);
-            Err(failed(doing.into(), result))
-        }
+        })
     }
 }
 

@@ -37,6 +37,7 @@ pub(super) const SYMBOLS: &[&str] = &[
     "cuGraphInstantiateWithFlags",
     "cuGraphLaunch",
     "cuInit",
+    "cuLaunchKernel",
     "cuLaunchKernelEx",
     "cuLinkAddData_v2",
     "cuLinkComplete",
