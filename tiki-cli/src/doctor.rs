@@ -8,8 +8,8 @@ use crate::outcome::{Kind, Out, Result};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::PathBuf;
-use std::process::Command;
 use tiki_kernel::target::Target;
+use tiki_launch::assembler::Assembler;
 use tiki_launch::cache::{Mode, Settings, Store};
 use tiki_launch::{Device, LaunchError};
 
@@ -64,7 +64,7 @@ pub fn run(_: &Args, out: &mut Out) -> Result<()> {
         }
         let _ = match &assembler {
             Some((path, version)) => writeln!(text, "ptxas    {version} ({})", path.display()),
-            None => writeln!(text, "ptxas    none (not needed: the driver assembles)"),
+            None => writeln!(text, "ptxas    none (not needed: the driver assembles, and keeps what it made)"),
         };
         let _ = writeln!(text, "cache    {}", cache.line());
         text
@@ -102,14 +102,10 @@ fn version((major, minor): (u32, u32)) -> String {
     format!("{major}.{minor}")
 }
 
-/// The real assembler, if there is one: `TIKI_PTXAS`, or `ptxas` of the path.
+/// The toolkit's assembler, if there is one that runs.
 fn assembler() -> Option<(PathBuf, String)> {
-    let program = std::env::var_os("TIKI_PTXAS").unwrap_or_else(|| "ptxas".into());
-    let said = Command::new(&program).arg("--version").output().ok()?;
-    let text = String::from_utf8_lossy(&said.stdout).into_owned();
-    let release = text.lines().find_map(|line| line.split("release ").nth(1));
-    let version = release.or_else(|| text.lines().next())?.trim().to_owned();
-    said.status.success().then(|| (program.into(), version))
+    let found = Assembler::find()?;
+    Some((found.program().to_owned(), found.version()?))
 }
 
 /// The cache of machine code as a program of this environment meets it.

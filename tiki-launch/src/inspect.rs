@@ -63,6 +63,11 @@ impl Wishes {
         }
     }
 
+    /// Tells, once, why something that is wanted cannot be had.
+    pub fn cannot(&self, why: &str) {
+        once(why);
+    }
+
     fn put(&self, stage: &str, bytes: &[u8]) -> Option<PathBuf> {
         let path = self.folder.join(format!("{}.{stage}", self.stem));
         let done =

@@ -40,6 +40,7 @@
 //! Errors are typed ([`LaunchError`], [`checkpoint::DataError`]) and carry a stable code of [`codes`].
 
 mod args;
+pub mod assembler;
 pub mod bench;
 mod buffer;
 pub mod cache;

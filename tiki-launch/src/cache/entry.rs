@@ -1,7 +1,7 @@
 //! One entry: a file that can be read by a person down to its binary part.
 //!
 //! ```text
-//! tiki-cubin 1
+//! tiki-cubin 2
 //! hash 5e1f..            of everything that follows this line
 //! kernel gemm<E = f16>
 //! log 120

@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use crate::assembler::OPTIONS;
 use crate::machine::Unit;
 
 /// Everything a key covers, and what of a kernel is in it.
@@ -12,7 +13,7 @@ pub const COMPONENTS: &[(&str, &str)] = &[
     ("format", "version of the entries' format"),
     ("compiler", "version of this library"),
     ("options", "what the assembler is asked for"),
-    ("driver", "version of the driver, whose assembler it is"),
+    ("assembler", "the file of the assembler: its length and last change"),
     ("card", "compute capability of the card it is assembled for"),
     ("kernel", "hash of the kernel's text: its normalised tree"),
     (
@@ -31,7 +32,7 @@ pub const COMPONENTS: &[(&str, &str)] = &[
 ];
 
 /// Version of the entries' format.
-pub(super) const FORMAT: &str = "tiki-cubin 1";
+pub(super) const FORMAT: &str = "tiki-cubin 2";
 
 /// The name of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -52,7 +53,7 @@ impl Key {
     }
 
     /// The key of a module that is to be loaded on a card.
-    pub(crate) fn of_unit(unit: &Unit<'_>, capability: (u32, u32), driver: &str) -> Key {
+    pub(crate) fn of_unit(unit: &Unit<'_>, capability: (u32, u32), assembler: &str) -> Key {
         let (major, minor) = capability;
         let card = format!("{major}.{minor}");
         let kernel = format!("{:032x}", unit.fingerprint);
@@ -60,8 +61,8 @@ impl Key {
         Key::of(&[
             FORMAT.as_bytes(),
             env!("CARGO_PKG_VERSION").as_bytes(),
-            OPTIONS.as_bytes(),
-            driver.as_bytes(),
+            OPTIONS.join(" ").as_bytes(),
+            assembler.as_bytes(),
             card.as_bytes(),
             kernel.as_bytes(),
             unit.kernel.as_bytes(),
@@ -71,9 +72,6 @@ impl Key {
         ])
     }
 }
-
-/// What the driver's assembler is asked for, in words.
-const OPTIONS: &str = "line information";
 
 /// In hexadecimal, as files are named.
 impl fmt::Display for Key {

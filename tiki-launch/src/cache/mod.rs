@@ -1,7 +1,7 @@
 //! Assembled kernels that outlive the process.
 //!
-//! A GPU runs machine code (a cubin), which the driver's assembler makes of PTX text: tens of milliseconds.
-//! What it made is kept in a folder under a [`Key`] that holds everything the result depends on, so an
+//! A GPU runs machine code (a cubin), which an assembler makes of PTX text: tens of milliseconds. What the toolkit's
+//! ([`crate::assembler`]) made is kept in a folder under a [`Key`] that holds everything the result depends on, so an
 //! entry is never out of date: it is found, or it is not.
 //!
 //! ```text
@@ -17,6 +17,7 @@
 //! - Processes that need the same entry at once wait for the first (a file lock, which the system frees when
 //!   its holder dies), so it is made once.
 //! - Above the limit the entries that were not used for longest go.
+//! - Without a toolkit's assembler nothing is kept here: the driver assembles, and has a cache of its own.
 //! - A folder that cannot be read or written, or a full disk, costs time and one warning. It never fails a
 //!   launch.
 

@@ -16,10 +16,10 @@
 
 #![allow(unsafe_code)]
 
+mod code;
 pub(crate) mod context;
 pub mod interop;
 mod launch;
-mod link;
 pub(crate) mod probe;
 mod status;
 mod tensor_map;
