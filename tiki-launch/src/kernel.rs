@@ -31,7 +31,8 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// Whether the driver kept to the bound.
+    /// Whether the assembler kept to the bound: it must where the bound is a cap (`.maxnreg`), and may take more where
+    /// as many blocks stay resident all the same.
     #[must_use]
     pub fn within_bound(&self) -> bool {
         self.bound == 0 || self.registers <= self.bound

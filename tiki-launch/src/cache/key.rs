@@ -13,7 +13,10 @@ pub const COMPONENTS: &[(&str, &str)] = &[
     ("format", "version of the entries' format"),
     ("compiler", "version of this library"),
     ("options", "what the assembler is asked for"),
-    ("assembler", "the file of the assembler: its length and last change"),
+    (
+        "assembler",
+        "the file of the assembler: its length and last change",
+    ),
     ("card", "compute capability of the card it is assembled for"),
     ("kernel", "hash of the kernel's text: its normalised tree"),
     (

@@ -152,10 +152,11 @@ impl Gpu {
     }
 
     /// Hands a launch to the driver.
+    ///
+    /// Which context is current is not asked first: the driver refuses a kernel of another one, and asking costs
+    /// every launch what only the first of a thread needs.
     #[inline]
     pub(super) fn launch_shot(&self, shot: &Shot<'_>, at: RawStream) -> Result<(), LaunchError> {
-        use sys::CUlaunchAttributeID as Id;
-        self.bind()?;
         let words = shot.args.words();
         let mut pointers = [const { MaybeUninit::<*mut c_void>::uninit() }; CAPACITY];
         for (i, (pointer, word)) in pointers.iter_mut().zip(words).enumerate() {
@@ -165,75 +166,89 @@ impl Gpu {
             };
             pointer.write(word.cast_mut());
         }
-        let launched = |result| {
-            if result == sys::CUresult::CUDA_SUCCESS {
-                return Ok(());
-            }
+        let parameters: *mut *mut c_void = pointers.as_mut_ptr().cast();
+        let mut result = hand_over(shot, at, parameters);
+        if matches!(
+            result,
+            sys::CUresult::CUDA_ERROR_INVALID_CONTEXT
+                | sys::CUresult::CUDA_ERROR_INVALID_HANDLE
+                | sys::CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED
+        ) {
+            self.bind()?;
+            result = hand_over(shot, at, parameters);
+        }
+        if result == sys::CUresult::CUDA_SUCCESS {
+            Ok(())
+        } else {
             let doing = format!("launching kernel `{}`", shot.kernel);
             Err(failed(doing.into(), result))
-        };
-        let parameters: *mut *mut c_void = pointers.as_mut_ptr().cast();
-        let (grid, block) = (shot.grid, shot.block);
-        if shot.cluster <= 1 && !shot.dependent {
-            // SAFETY: as of the call below; this one takes no attributes, and costs the host less.
-            return launched(unsafe {
-                sys::cuLaunchKernel(
-                    function(shot.function),
-                    grid[0],
-                    grid[1],
-                    grid[2],
-                    block[0],
-                    block[1],
-                    block[2],
-                    shot.dynamic_shared,
-                    stream(at),
-                    parameters,
-                    null_mut(),
-                )
-            });
         }
-        // SAFETY: all-zero is a valid attribute (it is ignored).
-        let mut attributes: [sys::CUlaunchAttribute; 2] = unsafe { std::mem::zeroed() };
-        let mut count = 0;
-        if shot.cluster > 1 {
-            attributes[count].id = Id::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-            attributes[count].value.clusterDim = sys::CUlaunchAttributeValue_union__bindgen_ty_1 {
-                x: shot.cluster,
-                y: 1,
-                z: 1,
-            };
-            count += 1;
-        }
-        if shot.dependent {
-            attributes[count].id = Id::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
-            attributes[count]
-                .value
-                .programmaticStreamSerializationAllowed = 1;
-            count += 1;
-        }
-        let config = sys::CUlaunchConfig {
-            gridDimX: grid[0],
-            gridDimY: grid[1],
-            gridDimZ: grid[2],
-            blockDimX: block[0],
-            blockDimY: block[1],
-            blockDimZ: block[2],
-            sharedMemBytes: shot.dynamic_shared,
-            hStream: stream(at),
-            attrs: attributes.as_mut_ptr(),
-            numAttrs: count as c_uint,
-        };
-        // SAFETY: the function is loaded in the bound context; the first `words.len()` pointers are set,
-        // each to a word (or tensor map) that outlives the call. They are as many as the entry declares: `must_declare` has
-        // compared it with the description that a call fills in. The driver copies the values before it returns.
-        launched(unsafe {
-            sys::cuLaunchKernelEx(
-                &raw const config,
+    }
+}
+
+/// The driver's call itself; `parameters` are as many as the entry declares (`must_declare` has compared them), each
+/// a word or a tensor map that outlives the call.
+#[inline]
+fn hand_over(shot: &Shot<'_>, at: RawStream, parameters: *mut *mut c_void) -> sys::CUresult {
+    use sys::CUlaunchAttributeID as Id;
+    let (grid, block) = (shot.grid, shot.block);
+    if shot.cluster <= 1 && !shot.dependent {
+        // SAFETY: the function is loaded, and the parameters are what it declares. The driver copies them before it returns.
+        return unsafe {
+            sys::cuLaunchKernel(
                 function(shot.function),
+                grid[0],
+                grid[1],
+                grid[2],
+                block[0],
+                block[1],
+                block[2],
+                shot.dynamic_shared,
+                stream(at),
                 parameters,
                 null_mut(),
             )
-        })
+        };
+    }
+    // SAFETY: all-zero is a valid attribute (it is ignored).
+    let mut attributes: [sys::CUlaunchAttribute; 2] = unsafe { std::mem::zeroed() };
+    let mut count = 0;
+    if shot.cluster > 1 {
+        attributes[count].id = Id::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+        attributes[count].value.clusterDim = sys::CUlaunchAttributeValue_union__bindgen_ty_1 {
+            x: shot.cluster,
+            y: 1,
+            z: 1,
+        };
+        count += 1;
+    }
+    if shot.dependent {
+        attributes[count].id = Id::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+        attributes[count]
+            .value
+            .programmaticStreamSerializationAllowed = 1;
+        count += 1;
+    }
+    let config = sys::CUlaunchConfig {
+        gridDimX: grid[0],
+        gridDimY: grid[1],
+        gridDimZ: grid[2],
+        blockDimX: block[0],
+        blockDimY: block[1],
+        blockDimZ: block[2],
+        sharedMemBytes: shot.dynamic_shared,
+        hStream: stream(at),
+        attrs: attributes.as_mut_ptr(),
+        numAttrs: count as c_uint,
+    };
+    // SAFETY: as above; the attributes outlive the call.
+    unsafe {
+        sys::cuLaunchKernelEx(
+            &raw const config,
+            function(shot.function),
+            parameters,
+            null_mut(),
+        )
     }
 }
 

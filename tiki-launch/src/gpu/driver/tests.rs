@@ -192,6 +192,32 @@ fn several_threads_launch_at_once() {
     });
 }
 
+/// Invariant: a launch is right whichever context the thread has made current, and none.
+#[test]
+fn a_launch_finds_its_own_context() {
+    let device = gpu();
+    let kernel = add_kernel(&device);
+    let n = 1000;
+    let x = device.tensor_from(&ramp(n), [n]).unwrap();
+    let mut out = device.zeros([n]).unwrap();
+    let on = device.new_stream().unwrap();
+    let mut other = std::ptr::null_mut();
+    // SAFETY: a context of the same device, destroyed below; nothing is made in it.
+    let made = unsafe { sys::cuCtxCreate_v4(&raw mut other, std::ptr::null_mut(), 0, 0) };
+    assert_eq!(made, sys::CUresult::CUDA_SUCCESS);
+    for (i, current) in [other, std::ptr::null_mut(), other].into_iter().enumerate() {
+        for stream in [&on, &device.stream()] {
+            // SAFETY: alive, or none.
+            unsafe { sys::cuCtxSetCurrent(current) };
+            let by = i as f32;
+            add(&kernel, stream, &x, &mut out, by, 0).unwrap();
+            same(&out, &plus(by, n));
+        }
+    }
+    // SAFETY: made above, used by nobody.
+    unsafe { sys::cuCtxDestroy_v2(other) };
+}
+
 #[test]
 fn a_captured_graph_replays_on_any_stream() {
     let device = gpu();
