@@ -201,11 +201,11 @@ fn a_launch_finds_its_own_context() {
     let x = device.tensor_from(&ramp(n), [n]).unwrap();
     let mut out = device.zeros([n]).unwrap();
     let on = device.new_stream().unwrap();
-    let mut other = std::ptr::null_mut();
+    let mut other = null_mut();
     // SAFETY: a context of the same device, destroyed below; nothing is made in it.
-    let made = unsafe { sys::cuCtxCreate_v4(&raw mut other, std::ptr::null_mut(), 0, 0) };
+    let made = unsafe { sys::cuCtxCreate_v4(&raw mut other, null_mut(), 0, 0) };
     assert_eq!(made, sys::CUresult::CUDA_SUCCESS);
-    for (i, current) in [other, std::ptr::null_mut(), other].into_iter().enumerate() {
+    for (i, current) in [other, null_mut(), other].into_iter().enumerate() {
         for stream in [&on, &device.stream()] {
             // SAFETY: alive, or none.
             unsafe { sys::cuCtxSetCurrent(current) };
