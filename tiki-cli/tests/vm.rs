@@ -265,3 +265,38 @@ fn mistakes_of_the_command_line_are_told_apart() {
         "out of bounds"
     );
 }
+
+#[test]
+fn a_timeline_is_drawn_and_traced() {
+    let at = folder("vm_timeline");
+    let run = |file: &str, block: &str| {
+        let args = [
+            "vm",
+            "run",
+            "k.ptx",
+            "--entry",
+            "swap",
+            "--block",
+            "64",
+            "--arg",
+            "p=zeros:u32[64]",
+            "--timeline",
+            file,
+            "--timeline-block",
+            block,
+        ];
+        tiki(&at, &args)
+    };
+    assert!(run("t.svg", "0,0,0").status.success());
+    let svg = std::fs::read_to_string(at.join("t.svg")).expect("a file");
+    assert!(svg.contains("swap, block (0, 0, 0)") && svg.contains(">warp 1<"));
+    assert!(run("t.json", "0,0,0").status.success());
+    let text = std::fs::read(at.join("t.json")).expect("a file");
+    let trace: Value = serde_json::from_slice(&text).expect("JSON");
+    assert_eq!(trace["otherData"]["kernel"], "swap");
+    let said = run("t.png", "0,0,0");
+    assert_eq!(said.status.code(), Some(2), "{said:?}");
+    let said = run("u.svg", "1,0,0");
+    assert_eq!(said.status.code(), Some(2), "{said:?}");
+    assert!(String::from_utf8_lossy(&said.stderr).contains("no such block"));
+}

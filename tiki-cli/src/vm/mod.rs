@@ -14,8 +14,8 @@ use crate::outcome::{Kind, Out, Result};
 use buffers::Bench;
 use serde_json::json;
 use spec::{Dims, Named};
-use std::path::PathBuf;
-use tiki_launch::vm::{Async, Checks, Options};
+use std::path::{Path, PathBuf};
+use tiki_launch::vm::{Async, Checks, Options, Recorder};
 
 /// Run PTX text on the virtual machine.
 #[derive(Debug, clap::Args)]
@@ -98,6 +98,17 @@ pub struct Once {
     /// A buffer to write afterwards: NAME=FILE (.npy, .safetensors, or raw bytes).
     #[arg(long = "out", value_name = "NAME=FILE", value_parser = spec::named)]
     out: Vec<Named>,
+    /// Write when each phase of a block's warps ran: a drawing if FILE ends in .svg, trace events for Perfetto if in .json.
+    #[arg(long, value_name = "FILE")]
+    timeline: Option<PathBuf>,
+    /// The block whose timeline it is.
+    #[arg(
+        long,
+        value_name = "X,Y,Z",
+        default_value = "0,0,0",
+        requires = "timeline"
+    )]
+    timeline_block: Dims,
 }
 
 pub fn run(args: &Args, out: &mut Out) -> Result<()> {
@@ -123,10 +134,34 @@ fn entries(file: &PathBuf, out: &mut Out) -> Result<()> {
     Ok(())
 }
 
+/// Writes what was recorded.
+fn draw(file: &Path, recorder: &Recorder, ran: bool) -> Result<()> {
+    match recorder.take().pop() {
+        Some(timeline) => timeline.save(file).map_err(|e| {
+            let kind = match e.kind() {
+                std::io::ErrorKind::InvalidInput => Kind::Usage,
+                _ => Kind::File,
+            };
+            kind.because(format!("the timeline: {e}"))
+        }),
+        None if ran => Err(Kind::Usage.because("--timeline-block: the grid has no such block")),
+        None => Ok(()),
+    }
+}
+
 fn once(args: &Once, out: &mut Out) -> Result<()> {
     let bench = Bench::new(&args.launch)?;
-    let options = args.launch.options(args.completion, args.checks);
-    let report = bench.run(&options)?;
+    let recorder = Recorder::of(args.timeline_block.0);
+    let options = Options {
+        timeline: args.timeline.as_ref().map(|_| recorder.clone()),
+        ..args.launch.options(args.completion, args.checks)
+    };
+    let ran = bench.run(&options);
+    // A launch that broke has one too, up to where it broke.
+    if let Some(file) = &args.timeline {
+        draw(file, &recorder, ran.is_ok())?;
+    }
+    let report = ran?;
     for store in &args.out {
         bench.write(store)?;
     }

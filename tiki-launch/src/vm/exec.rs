@@ -234,6 +234,7 @@ impl Team {
             Ask::ClusterWait => {
                 let generation = warp.transfers.cluster;
                 if self.cluster_generation != generation {
+                    self.tape_cluster_over(ctx.b, warp.index, generation);
                     Ok(After::Next)
                 } else {
                     Ok(After::Wait(State::Cluster { generation }, true))

@@ -231,6 +231,7 @@ fn in_turns(env: &Env<'_>, teams: u64) -> Ledger {
         };
         // Blocks that wait for one that broke would wait for ever.
         let broken = fatal.is_some();
+        team.keep_tape(env);
         let outcome = Outcome::new(&mut team, fatal);
         let wrong = outcome.is_wrong();
         ledger.enter(env, n, outcome);
@@ -260,6 +261,7 @@ fn in_parallel(env: &Env<'_>, teams: u64, threads: usize) -> Ledger {
                             Err(f) => break Some(f),
                         }
                     };
+                    team.keep_tape(env);
                     let outcome = Outcome::new(&mut team, fatal);
                     drop(team);
                     let wrong = outcome.is_wrong() && !env.keep_going;

@@ -24,6 +24,7 @@
 //!   author's source. [`Vm::launch`] fails with the first one; [`Vm::examine`] goes on and lists them all;
 //!   [`Vm::survey`] does so for every way in which asynchronous work may complete.
 //! - Results do not depend on the number of host threads, nor on the CPU level.
+//! - A [`Recorder`] takes [`Timeline`]s: what the warps of a block waited for, and what ran beside what.
 //! - Asynchronous work completes when it is issued, as late as possible, or by a seed ([`Async`]).
 //! - Floating point is exact ([`tiki_kernel::isa`] says how for each instruction); the approximate unit
 //!   gives correctly rounded values, which a GPU does not.
@@ -72,6 +73,7 @@ mod straight;
 mod strip;
 mod survey;
 mod tensor_map;
+mod timeline;
 mod transfer;
 mod turn;
 mod uses;
@@ -89,6 +91,7 @@ pub use options::{Async, Checks, Generation, Options};
 pub use program::{LoadError, Program};
 pub use survey::{Shot, Survey};
 pub use tensor_map::{Swizzle, TensorMap};
+pub use timeline::{On, Phase, Recorder, Row, Span, Timeline};
 
 use memory::{BufferId, Memory};
 use std::collections::HashMap;

@@ -45,6 +45,8 @@ pub struct Options {
     pub max_steps: u64,
     /// Tensor cores whose arithmetic is modelled; generations differ in bits.
     pub tensor_cores: Generation,
+    /// Who takes the launch's timeline, if anybody.
+    pub timeline: Option<super::Recorder>,
     /// CPU level; the best if `None`.
     pub level: Option<super::Level>,
 }

@@ -48,6 +48,7 @@ use flight::Flight;
 pub(super) use hooks::pc_of;
 use line::Shadow;
 pub(super) use numbers::finite;
+pub(super) use place::shared_place;
 pub(super) use quick::{Eye, Touch};
 use std::cell::RefCell;
 use std::collections::HashMap;
