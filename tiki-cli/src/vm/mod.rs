@@ -15,7 +15,7 @@ use buffers::Bench;
 use serde_json::json;
 use spec::{Dims, Named};
 use std::path::{Path, PathBuf};
-use tiki_launch::vm::{Async, Checks, Options, Recorder};
+use tiki_launch::vm::{Async, Checks, Options, Printed, Recorder};
 
 /// Run PTX text on the virtual machine.
 #[derive(Debug, clap::Args)]
@@ -57,7 +57,7 @@ pub struct Launch {
     #[arg(long, default_value_t = 0)]
     shared: u32,
     /// An argument, in the order of the parameters: u32:7, f32:0.5, raw:00ff, a buffer NAME=zeros:f32[16,4],
-    /// NAME=random:bf16[64,64], NAME=FILE (.npy, .safetensors with #TENSOR, or raw bytes), or a tensor map
+    /// NAME=unset:f32[16,4] (nothing may read what nothing has written), NAME=random:bf16[64,64], NAME=FILE (.npy, .safetensors with #TENSOR, or raw bytes), or a tensor map
     /// map:NAME:bf16[rows,columns]:box[64,64]:b128 of a buffer.
     #[arg(long = "arg", value_name = "SPEC", allow_hyphen_values = true)]
     args: Vec<String>,
@@ -152,7 +152,9 @@ fn draw(file: &Path, recorder: &Recorder, ran: bool) -> Result<()> {
 fn once(args: &Once, out: &mut Out) -> Result<()> {
     let bench = Bench::new(&args.launch)?;
     let recorder = Recorder::of(args.timeline_block.0);
+    let printed = Printed::default();
     let options = Options {
+        printed: Some(printed.clone()),
         timeline: args.timeline.as_ref().map(|_| recorder.clone()),
         ..args.launch.options(args.completion, args.checks)
     };
@@ -161,16 +163,19 @@ fn once(args: &Once, out: &mut Out) -> Result<()> {
     if let Some(file) = &args.timeline {
         draw(file, &recorder, ran.is_ok())?;
     }
-    let report = ran?;
+    let printed = printed.take();
+    // What was printed by a launch that broke may say why it did.
+    let report = ran.inspect_err(|_| eprint!("{printed}"))?;
     for store in &args.out {
         bench.write(store)?;
     }
     let value = json!({
         "entry": bench.entry, "blocks": report.blocks, "warp_instructions": report.warp_instructions,
-        "findings": tiki_launch::vm::to_json(&report.findings),
+        "printed": printed, "findings": tiki_launch::vm::to_json(&report.findings),
     });
     out.say(value, || {
-        let mut text: String = report.findings.iter().map(|f| format!("{f}\n")).collect();
+        let mut text = printed;
+        text.extend(report.findings.iter().map(|f| format!("{f}\n")));
         text += &format!(
             "{}: {} blocks, {} instructions of warps\n",
             bench.entry, report.blocks, report.warp_instructions

@@ -60,6 +60,8 @@ pub(super) struct Team {
     pub(super) products: super::products::Products,
     /// What looks on; nothing where nobody asks.
     pub(super) watch: Option<Box<super::race::Watch>>,
+    /// What its threads have printed.
+    pub(super) printed: Vec<u8>,
     /// What notes when things happen; nothing where nobody asks.
     pub(super) tape: Option<Box<super::timeline::Tape>>,
     /// Faults behind which it went on, where nothing looks on.
@@ -121,6 +123,7 @@ impl Team {
             clock: 0,
             products: super::products::Products::default(),
             faults: vec![],
+            printed: vec![],
         }
     }
 

@@ -124,6 +124,31 @@ pub struct Multiply {
     pub clamp: bool,
 }
 
+/// What can be changed of a tensor map.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MapField {
+    /// Address of the first element.
+    Address,
+    /// Dimensions, less one.
+    Rank,
+    /// Element type, by number.
+    Element,
+    /// Interleaving, by number.
+    Interleave,
+    /// Spread in shared memory, by number.
+    Swizzle,
+    /// What is outside, by number.
+    Fill,
+    /// Elements of the box along a dimension.
+    Box,
+    /// Elements of the tensor along a dimension.
+    Extent,
+    /// Elements from one that is copied to the next along a dimension.
+    Step,
+    /// Bytes between neighbours along a dimension but the first.
+    Stride,
+}
+
 /// A request.
 #[derive(Debug, Clone, Copy)]
 pub enum Ask {
@@ -272,6 +297,24 @@ pub enum Ask {
     BulkWait {
         /// Only until the sources were read.
         read: bool,
+    },
+    /// Change a field of a tensor map.
+    MapEdit {
+        /// Which.
+        field: MapField,
+        /// Where the map lies.
+        space: Space,
+        /// Dimension.
+        index: Option<At>,
+        /// The new value.
+        value: At,
+    },
+    /// Copy an edited tensor map from shared to global memory, and release it.
+    MapPublish,
+    /// See the tensor map at an address as others released it.
+    MapAcquire {
+        /// Its address.
+        addr: At,
     },
     /// Load 8 x 8 matrices.
     MatrixLoad {

@@ -1,6 +1,6 @@
 //! Bulk and tensor copies.
 
-use super::ask::{Ask, at};
+use super::ask::{Ask, MapField, at};
 use crate::isa::{Atom, Op};
 
 /// See the rows.
@@ -66,13 +66,33 @@ pub fn wait(op: &Op) -> Option<Ask> {
         read: op.has("read"),
     })
 }
-/// See the rows: not served.
+/// What the rows that edit tensor maps can change.
+const FIELDS: &[(&str, MapField)] = &[
+    ("global_address", MapField::Address),
+    ("rank", MapField::Rank),
+    ("elemtype", MapField::Element),
+    ("interleave_layout", MapField::Interleave),
+    ("swizzle_mode", MapField::Swizzle),
+    ("fill_mode", MapField::Fill),
+    ("box_dim", MapField::Box),
+    ("global_dim", MapField::Extent),
+    ("element_stride", MapField::Step),
+    ("global_stride", MapField::Stride),
+];
+
+/// See the rows.
 #[must_use]
-pub fn edit(_: &Op) -> Option<Ask> {
-    None
+pub fn edit(op: &Op) -> Option<Ask> {
+    let name = op.get("field")?;
+    Some(Ask::MapEdit {
+        field: FIELDS.iter().find(|f| f.0 == name)?.1,
+        space: op.space(),
+        index: at(op, "i"),
+        value: at(op, "b")?,
+    })
 }
-/// See the row: not served.
+/// See the row.
 #[must_use]
 pub fn publish(_: &Op) -> Option<Ask> {
-    None
+    Some(Ask::MapPublish)
 }
