@@ -162,7 +162,9 @@ impl Timeline {
                 return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, text));
             }
         };
-        std::fs::write(file, text)
+        let said =
+            |e: std::io::Error| std::io::Error::new(e.kind(), format!("{}: {e}", file.display()));
+        std::fs::write(file, text).map_err(said)
     }
 }
 
