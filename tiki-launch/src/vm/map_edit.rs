@@ -13,7 +13,8 @@ use super::fault::Code;
 use super::tensor_map::{BYTES, MAGIC};
 use super::warp::Warp;
 use tiki_kernel::isa::meaning::LANES;
-use tiki_kernel::isa::meaning::ask::{Access, MapField, Sync};
+use tiki_kernel::isa::meaning::ask::{Access, Sync};
+use tiki_kernel::isa::meaning::bulk::MapField;
 use tiki_kernel::isa::{Space, Ty};
 
 /// Element types by their numbers.

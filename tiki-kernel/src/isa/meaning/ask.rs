@@ -3,6 +3,8 @@
 //! A request is made once, when a program is loaded; operands stay numbers of planes. A field of type
 //! [`At`] is the place of an operand among the row's patterns.
 
+use super::bulk::MapField;
+pub use super::matrix::Multiply;
 use crate::isa::{Atom, Op, Shfl, Space, Ty, Vote};
 
 /// Place of an operand.
@@ -103,50 +105,6 @@ pub enum Fold {
     And,
     /// Any.
     Or,
-}
-
-/// A multiply's shape and types.
-#[derive(Debug, Clone, Copy)]
-pub struct Multiply {
-    /// Rows.
-    pub m: u32,
-    /// Columns.
-    pub n: u32,
-    /// Depth.
-    pub k: u32,
-    /// Type of A.
-    pub a: Ty,
-    /// Type of B.
-    pub b: Ty,
-    /// Type of the sums.
-    pub sums: Ty,
-    /// Integer sums are clamped.
-    pub clamp: bool,
-}
-
-/// What can be changed of a tensor map.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MapField {
-    /// Address of the first element.
-    Address,
-    /// Dimensions, less one.
-    Rank,
-    /// Element type, by number.
-    Element,
-    /// Interleaving, by number.
-    Interleave,
-    /// Spread in shared memory, by number.
-    Swizzle,
-    /// What is outside, by number.
-    Fill,
-    /// Elements of the box along a dimension.
-    Box,
-    /// Elements of the tensor along a dimension.
-    Extent,
-    /// Elements from one that is copied to the next along a dimension.
-    Step,
-    /// Bytes between neighbours along a dimension but the first.
-    Stride,
 }
 
 /// A request.

@@ -1,6 +1,6 @@
 //! Bulk and tensor copies.
 
-use super::ask::{Ask, MapField, at};
+use super::ask::{Ask, at};
 use crate::isa::{Atom, Op};
 
 /// See the rows.
@@ -66,7 +66,32 @@ pub fn wait(op: &Op) -> Option<Ask> {
         read: op.has("read"),
     })
 }
-/// What the rows that edit tensor maps can change.
+/// What can be changed of a tensor map.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MapField {
+    /// Address of the first element.
+    Address,
+    /// Dimensions, less one.
+    Rank,
+    /// Element type, by number.
+    Element,
+    /// Interleaving, by number.
+    Interleave,
+    /// Spread in shared memory, by number.
+    Swizzle,
+    /// What is outside, by number.
+    Fill,
+    /// Elements of the box along a dimension.
+    Box,
+    /// Elements of the tensor along a dimension.
+    Extent,
+    /// Elements from one that is copied to the next along a dimension.
+    Step,
+    /// Bytes between neighbours along a dimension but the first.
+    Stride,
+}
+
+/// The fields by their names.
 const FIELDS: &[(&str, MapField)] = &[
     ("global_address", MapField::Address),
     ("rank", MapField::Rank),
