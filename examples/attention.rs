@@ -6,9 +6,12 @@
 //! log-sum-exp; a masked place does not leak, whatever it holds. Logarithms are binary throughout:
 //! `scale_log2` is the scale times log2(e), and `lse` times ln 2 is the natural log-sum-exp.
 //!
-//! `cargo run --release --example attention -- [FILE]` reads `q`, `k` and `v` of a safetensors file and
+//! `cargo run --release --example attention -- [FILE [TIMELINE]]` reads `q`, `k` and `v` of a safetensors file and
 //! compares with its `attention_expected` and `lse_expected`. With `--features attention`, on
 //! Hopper or the virtual machine, `tiki::attention` does the same and its gradients are compared with f64.
+//!
+//! With a second file, `pipeline.svg` or `pipeline.json`, it runs on the virtual machine and writes for each kernel what
+//! the first block's warps loaded, waited for and multiplied at what time (`pipeline-KERNEL.svg`; JSON for Perfetto).
 
 use std::process::ExitCode;
 use tiki::prelude::*;
@@ -100,7 +103,12 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
         .nth(1)
         .unwrap_or_else(|| default.to_string());
     let file = tiki::checkpoint::Checkpoint::open(&path)?;
-    let device = tiki::Device::open_default()?;
+    let timeline = std::env::args().nth(2);
+    let recorder = tiki::vm::Recorder::of([0; 3]);
+    let device = match &timeline {
+        None => tiki::Device::open_default()?,
+        Some(_) => recording(&recorder)?,
+    };
     let stream = device.stream();
     let read = |name: &str| -> Result<tiki::Tensor<f16, 4>, Box<dyn std::error::Error>> {
         let t = file.load::<f16, 3>(&device, name)?;
@@ -135,13 +143,45 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
         comparison.max_abs
     );
     println!("{}", attention::<f16, 64, 64, 64>::REPORT);
-    let own = comparison.special_mismatches == 0 && comparison.max_abs <= bound && lse_off <= 1e-5;
+    let mut right =
+        comparison.special_mismatches == 0 && comparison.max_abs <= bound && lse_off <= 1e-5;
     #[cfg(feature = "attention")]
     if device.capability() == (9, 0) {
         let expected = (&expected[..], &lse_expected[..], bound);
-        return Ok(own & library(&stream, [&q, &k, &v], expected)?);
+        right &= library(&stream, [&q, &k, &v], expected)?;
     }
-    Ok(own)
+    if let Some(file) = &timeline {
+        draw(&recorder, std::path::Path::new(file))?;
+    }
+    Ok(right)
+}
+
+/// A virtual machine of a Hopper card that records its launches.
+fn recording(recorder: &tiki::vm::Recorder) -> Result<tiki::Device, Box<dyn std::error::Error>> {
+    let options = tiki::vm::Options {
+        timeline: Some(recorder.clone()),
+        ..Default::default()
+    };
+    let mut hopper = tiki::compiler::target::Target::all();
+    let hopper = hopper.find(|t| t.row().capability == (9, 0));
+    let target = hopper.ok_or("no such target")?;
+    Ok(tiki::Device::vm_with(target, options)?)
+}
+
+/// Writes each kernel's timeline to a file that has its name.
+fn draw(
+    recorder: &tiki::vm::Recorder,
+    file: &std::path::Path,
+) -> Result<(), Box<dyn std::error::Error>> {
+    let part =
+        |part: Option<&std::ffi::OsStr>| part.unwrap_or_default().to_string_lossy().to_string();
+    let (stem, form) = (part(file.file_stem()), part(file.extension()));
+    for timeline in recorder.take() {
+        let to = file.with_file_name(format!("{stem}-{}.{form}", timeline.kernel));
+        timeline.save(&to)?;
+        println!("{}: {} ticks", to.display(), timeline.end());
+    }
+    Ok(())
 }
 
 /// The same by `tiki::attention`, and its gradients.

@@ -265,3 +265,86 @@ fn mistakes_of_the_command_line_are_told_apart() {
         "out of bounds"
     );
 }
+
+#[test]
+fn a_timeline_is_drawn_and_traced() {
+    let at = folder("vm_timeline");
+    let run = |file: &str, block: &str| {
+        let args = [
+            "vm",
+            "run",
+            "k.ptx",
+            "--entry",
+            "twice",
+            "--block",
+            "64",
+            "--arg",
+            "p=random:f32[64]",
+            "--arg",
+            "q=unset:f32[64]",
+            "--arg",
+            "u32:64",
+            "--timeline",
+            file,
+            "--timeline-block",
+            block,
+        ];
+        tiki(&at, &args)
+    };
+    assert!(run("t.svg", "0,0,0").status.success());
+    let svg = std::fs::read_to_string(at.join("t.svg")).expect("a file");
+    assert!(svg.contains("twice, block (0, 0, 0)") && svg.contains(">warp 1<"));
+    assert!(run("t.json", "0,0,0").status.success());
+    let text = std::fs::read(at.join("t.json")).expect("a file");
+    let trace: Value = serde_json::from_slice(&text).expect("JSON");
+    assert_eq!(trace["otherData"]["kernel"], "twice");
+    let said = run("t.png", "0,0,0");
+    assert_eq!(said.status.code(), Some(2), "{said:?}");
+    let said = run("u.svg", "1,0,0");
+    assert_eq!(said.status.code(), Some(2), "{said:?}");
+    assert!(String::from_utf8_lossy(&said.stderr).contains("no such block"));
+}
+
+/// A thread that prints, and one that reads what nothing wrote.
+#[test]
+fn printing_and_unset_buffers() {
+    let at = folder("vm_printing");
+    let text = ".version 8.0
+.target sm_80
+.address_size 64
+.extern .func (.param .b32 r) vprintf (.param .b64 a, .param .b64 b);
+.global .align 1 .b8 said[7] = {104, 101, 108, 108, 111, 10, 0};
+.visible .entry k(.param .u64 p) {
+    .reg .b64 %a<4>; .reg .b32 %t<2>;
+    ld.param.u64 %a0, [p];
+    mov.u64 %a1, said;
+    cvta.global.u64 %a1, %a1;
+    mov.u64 %a2, 0;
+    {
+    .param .b64 a; .param .b64 b; .param .b32 r;
+    st.param.b64 [a+0], %a1;
+    st.param.b64 [b+0], %a2;
+    call.uni (r), vprintf, (a, b);
+    }
+    ld.global.u32 %t0, [%a0];
+    st.global.u32 [%a0], %t0;
+    ret;
+}
+";
+    std::fs::write(at.join("p.ptx"), text).expect("written");
+    let run = |buffer: &str| {
+        let args = ["vm", "run", "p.ptx", "--block", "2", "--arg", buffer];
+        tiki(&at, &[&args[..], &["--json"]].concat())
+    };
+    let said = run("p=zeros:u32[1]");
+    let value: Value = serde_json::from_slice(&said.stdout).expect("JSON");
+    assert_eq!(value["printed"], "hello\nhello\n");
+    let said = run("p=unset:u32[1]");
+    let told = [said.stderr, said.stdout].map(|s| String::from_utf8_lossy(&s).into_owned());
+    let told = told.concat();
+    assert_eq!(said.status.code(), Some(1), "{told}");
+    assert!(
+        told.contains("hello\nhello\n") && told.contains("V03") && told.contains("byte 0 of `p`"),
+        "{told}"
+    );
+}

@@ -17,7 +17,7 @@ use crate::machine::{
     Entry, Kind, Machine, RawEvent, RawFunction, RawGraph, RawModule, RawStream, Shot, Traits, Unit,
 };
 use crate::tensor_map::{Map, MapOf};
-use crate::vm::{MemoryError, Options, Program, Swizzle, TensorMap, Vm};
+use crate::vm::{MemoryError, Options, Printed, Program, Swizzle, TensorMap, Vm};
 
 /// Multiprocessors that a persistent grid is told of: few, so that a block has several tiles to go through.
 const MULTIPROCESSORS: u32 = 4;
@@ -156,6 +156,9 @@ impl Host {
                 if cluster > 1 {
                     options.cluster = [cluster, 1, 1];
                 }
+                // A card's driver prints to the program's output too.
+                let printed = Printed::default();
+                options.printed.get_or_insert_with(|| printed.clone());
                 let params = params.clone();
                 let ran = self.vm.launch_raw(
                     &module.program,
@@ -166,6 +169,7 @@ impl Host {
                     params,
                     &options,
                 );
+                print!("{}", printed.take());
                 ran.map(drop).map_err(|fault| LaunchError::Fault {
                     doing: format!("running kernel `{kernel}`").into(),
                     report: fault.to_string(),

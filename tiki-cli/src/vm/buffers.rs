@@ -197,7 +197,19 @@ impl Bench {
         if self.buffers.contains_key(name) {
             return Err(usage(format!("two buffers are called `{name}`")));
         }
+        let memory = |e: tiki_launch::vm::MemoryError| usage(format!("`{name}`: {e}"));
         let (form, data) = match what {
+            Content::Unset(form) => {
+                let bytes = form.bytes().map_err(usage)?;
+                let address = self.vm.alloc_unset(bytes as u64, name).map_err(memory)?;
+                let buffer = Buffer {
+                    address,
+                    bytes,
+                    form,
+                };
+                self.buffers.insert(name.to_string(), buffer);
+                return Ok(());
+            }
             Content::Zeros(f) => {
                 let n = f.bytes().map_err(usage)?;
                 (f, vec![0; n])
@@ -209,7 +221,6 @@ impl Bench {
             }
             Content::File(file, tensor) => load(&file, tensor.as_deref())?,
         };
-        let memory = |e: tiki_launch::vm::MemoryError| usage(format!("`{name}`: {e}"));
         let address = self.vm.alloc(data.len() as u64, name).map_err(memory)?;
         self.vm.write(address, &data).map_err(memory)?;
         let buffer = Buffer {

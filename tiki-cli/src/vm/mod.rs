@@ -14,8 +14,8 @@ use crate::outcome::{Kind, Out, Result};
 use buffers::Bench;
 use serde_json::json;
 use spec::{Dims, Named};
-use std::path::PathBuf;
-use tiki_launch::vm::{Async, Checks, Options};
+use std::path::{Path, PathBuf};
+use tiki_launch::vm::{Async, Checks, Options, Printed, Recorder};
 
 /// Run PTX text on the virtual machine.
 #[derive(Debug, clap::Args)]
@@ -57,7 +57,7 @@ pub struct Launch {
     #[arg(long, default_value_t = 0)]
     shared: u32,
     /// An argument, in the order of the parameters: u32:7, f32:0.5, raw:00ff, a buffer NAME=zeros:f32[16,4],
-    /// NAME=random:bf16[64,64], NAME=FILE (.npy, .safetensors with #TENSOR, or raw bytes), or a tensor map
+    /// NAME=unset:f32[16,4] (nothing may read what nothing has written), NAME=random:bf16[64,64], NAME=FILE (.npy, .safetensors with #TENSOR, or raw bytes), or a tensor map
     /// map:NAME:bf16[rows,columns]:box[64,64]:b128 of a buffer.
     #[arg(long = "arg", value_name = "SPEC", allow_hyphen_values = true)]
     args: Vec<String>,
@@ -98,6 +98,17 @@ pub struct Once {
     /// A buffer to write afterwards: NAME=FILE (.npy, .safetensors, or raw bytes).
     #[arg(long = "out", value_name = "NAME=FILE", value_parser = spec::named)]
     out: Vec<Named>,
+    /// Write when each phase of a block's warps ran: a drawing if FILE ends in .svg, trace events for Perfetto if in .json.
+    #[arg(long, value_name = "FILE")]
+    timeline: Option<PathBuf>,
+    /// The block whose timeline it is.
+    #[arg(
+        long,
+        value_name = "X,Y,Z",
+        default_value = "0,0,0",
+        requires = "timeline"
+    )]
+    timeline_block: Dims,
 }
 
 pub fn run(args: &Args, out: &mut Out) -> Result<()> {
@@ -123,19 +134,48 @@ fn entries(file: &PathBuf, out: &mut Out) -> Result<()> {
     Ok(())
 }
 
+/// Writes what was recorded.
+fn draw(file: &Path, recorder: &Recorder, ran: bool) -> Result<()> {
+    match recorder.take().pop() {
+        Some(timeline) => timeline.save(file).map_err(|e| {
+            let kind = match e.kind() {
+                std::io::ErrorKind::InvalidInput => Kind::Usage,
+                _ => Kind::File,
+            };
+            kind.because(format!("the timeline: {e}"))
+        }),
+        None if ran => Err(Kind::Usage.because("--timeline-block: the grid has no such block")),
+        None => Ok(()),
+    }
+}
+
 fn once(args: &Once, out: &mut Out) -> Result<()> {
     let bench = Bench::new(&args.launch)?;
-    let options = args.launch.options(args.completion, args.checks);
-    let report = bench.run(&options)?;
+    let recorder = Recorder::of(args.timeline_block.0);
+    let printed = Printed::default();
+    let options = Options {
+        printed: Some(printed.clone()),
+        timeline: args.timeline.as_ref().map(|_| recorder.clone()),
+        ..args.launch.options(args.completion, args.checks)
+    };
+    let ran = bench.run(&options);
+    // A launch that broke has one too, up to where it broke.
+    if let Some(file) = &args.timeline {
+        draw(file, &recorder, ran.is_ok())?;
+    }
+    let printed = printed.take();
+    // What was printed by a launch that broke may say why it did.
+    let report = ran.inspect_err(|_| eprint!("{printed}"))?;
     for store in &args.out {
         bench.write(store)?;
     }
     let value = json!({
         "entry": bench.entry, "blocks": report.blocks, "warp_instructions": report.warp_instructions,
-        "findings": tiki_launch::vm::to_json(&report.findings),
+        "printed": printed, "findings": tiki_launch::vm::to_json(&report.findings),
     });
     out.say(value, || {
-        let mut text: String = report.findings.iter().map(|f| format!("{f}\n")).collect();
+        let mut text = printed;
+        text.extend(report.findings.iter().map(|f| format!("{f}\n")));
         text += &format!(
             "{}: {} blocks, {} instructions of warps\n",
             bench.entry, report.blocks, report.warp_instructions

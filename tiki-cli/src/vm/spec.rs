@@ -94,6 +94,8 @@ impl Form {
 #[derive(Debug, Clone)]
 pub enum Content {
     Zeros(Form),
+    /// Nothing: reading it before it is written is a finding.
+    Unset(Form),
     Random(Form, u64),
     File(PathBuf, Option<String>),
 }
@@ -140,6 +142,9 @@ fn form(text: &str) -> Parsed<Form> {
 pub fn content(text: &str) -> Parsed<Content> {
     if let Some(f) = text.strip_prefix("zeros:") {
         return form(f).map(Content::Zeros);
+    }
+    if let Some(f) = text.strip_prefix("unset:") {
+        return form(f).map(Content::Unset);
     }
     if let Some(f) = text.strip_prefix("random:") {
         let (f, seed) = match f.rsplit_once(':') {

@@ -8,7 +8,7 @@ use super::lex::Tok;
 use super::parse::{Parser, Read, describe, space};
 use super::{Base, Function, Guard, Imm, Inst, Label, Linkage, Loc, Operand, Reg, Stmt, verify};
 use crate::isa::{self, Op, Special, Ty, row::Kind};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 struct Body<'a> {
     f: &'a mut Function,
@@ -16,6 +16,8 @@ struct Body<'a> {
     regs: Vec<HashMap<String, Reg>>,
     vars: Vec<HashMap<String, String>>,
     labels: HashMap<String, Label>,
+    /// Labels that stand somewhere already.
+    placed: HashSet<u32>,
     tables: HashMap<String, u32>,
     loc: Option<Loc>,
 }
@@ -28,6 +30,7 @@ pub(super) fn run(p: &mut Parser, f: &mut Function) {
         regs: vec![HashMap::new()],
         vars: vec![HashMap::new()],
         labels: HashMap::new(),
+        placed: HashSet::new(),
         tables: HashMap::new(),
         loc: None,
     };
@@ -147,7 +150,7 @@ impl Body<'_> {
             return p.fail("indirect calls are not supported");
         }
         let label = self.label(name.clone());
-        if self.out.contains(&Stmt::Label(label)) {
+        if !self.placed.insert(label.0) {
             return p.fail(format!("label `{name}` is placed twice"));
         }
         self.out.push(Stmt::Label(label));

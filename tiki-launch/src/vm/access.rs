@@ -330,6 +330,7 @@ impl Team {
         match p.space {
             Space::Global => {
                 let (buffer, off) = self.global(ctx, warp, &p.at, p.mask, u64::from(total))?;
+                self.defined(ctx, warp, buffer, (&off, p.mask), total as usize)?;
                 let words = buffer.bytes.words();
                 dest.each(a, |slot, k| {
                     let mut out = [0; LANES];
@@ -475,6 +476,9 @@ impl Team {
         match p.space {
             Space::Global => {
                 let (buffer, off) = self.global(ctx, warp, &p.at, p.mask, u64::from(total))?;
+                if buffer.written.is_some() {
+                    lanes().for_each(|i| buffer.mark(off[i], total as usize));
+                }
                 let words = buffer.bytes.words();
                 source.each(a, |slot, k| {
                     let from = &warp.file.words[slot as usize].0;

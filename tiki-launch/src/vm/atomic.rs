@@ -18,7 +18,10 @@ impl Team {
             self.aligned(ctx, warp, &p.at, p.mask, u64::from(a.bytes * a.count))?;
             let global = match p.space {
                 Space::Global => {
-                    Some(self.global(ctx, warp, &p.at, p.mask, u64::from(a.bytes * a.count))?)
+                    let bytes = u64::from(a.bytes * a.count);
+                    let (buffer, off) = self.global(ctx, warp, &p.at, p.mask, bytes)?;
+                    self.defined(ctx, warp, buffer, (&off, p.mask), bytes as usize)?;
+                    Some((buffer, off))
                 }
                 Space::Shared => None,
                 _ => {
@@ -32,6 +35,7 @@ impl Team {
                 }
             };
             let size = a.bytes as usize;
+            let ones = u128::MAX >> (128 - 8 * size);
             for i in (0..LANES).filter(|i| p.mask >> i & 1 == 1) {
                 let place = match global {
                     Some(_) => (0, 0),
@@ -40,27 +44,29 @@ impl Team {
                 for k in 0..a.count as usize {
                     let value = |at: u8| read_value(ctx, warp, at, a.count, k, size, i);
                     let b = value(a.value);
-                    let change = |old: u64| match a.cas {
+                    let change = |old: u128| match a.cas {
                         Some(c) => (old == b).then(|| value(c)),
-                        None if global.is_some() => Some((a.apply_global)(old, b)),
-                        None => Some((a.apply)(old, b)),
-                    };
-                    let ones = if size == 8 {
-                        u64::MAX
-                    } else {
-                        (1 << (8 * size)) - 1
+                        // The only other one of 16 bytes puts its operand there.
+                        None if size > 8 => Some(b),
+                        None if global.is_some() => {
+                            Some(u128::from((a.apply_global)(old as u64, b as u64)))
+                        }
+                        None => Some(u128::from((a.apply)(old as u64, b as u64))),
                     };
                     let old = match &global {
                         Some((buffer, off)) => {
                             let at = off[i] + k * size;
                             if !ctx.env.kernel.communicates {
                                 // Other blocks may be at it: they run on other threads.
+                                let b = b as u64;
                                 buffer.bytes.change(at, |old| (a.apply_global)(old, b));
                                 continue;
                             }
-                            let old = buffer.bytes.load(at, size);
+                            let old = halves(size, |k, n| buffer.bytes.load(at + k, n));
                             if let Some(new) = change(old) {
-                                buffer.bytes.store(at, size, new & ones);
+                                for (k, n, v) in pieces(size, new & ones) {
+                                    buffer.bytes.store(at + k, n, v);
+                                }
                             }
                             old
                         }
@@ -70,9 +76,11 @@ impl Team {
                             if !shared.known(at, size) {
                                 return Err(self.unwritten(ctx, warp, i, at));
                             }
-                            let old = shared.load(at, size);
+                            let old = halves(size, |k, n| shared.load(at + k, n));
                             if let Some(new) = change(old) {
-                                shared.store(at, size, new & ones);
+                                for (k, n, v) in pieces(size, new & ones) {
+                                    shared.store(at + k, n, v);
+                                }
                             }
                             old
                         }
@@ -85,6 +93,18 @@ impl Team {
         }
         Ok(())
     }
+}
+
+/// A value of up to 16 bytes out of loads of up to 8: of the byte behind the first, and how many.
+fn halves(size: usize, load: impl Fn(usize, usize) -> u64) -> u128 {
+    match size {
+        16 => u128::from(load(0, 8)) | u128::from(load(8, 8)) << 64,
+        n => u128::from(load(0, n)),
+    }
+}
+/// The same taken apart: byte, bytes and value.
+fn pieces(size: usize, v: u128) -> impl Iterator<Item = (usize, usize, u64)> {
+    (0..size.div_ceil(8)).map(move |k| (8 * k, size.min(8), (v >> (64 * k)) as u64))
 }
 
 fn slot_of(ctx: &Ctx<'_, '_>, at: u8, count: u32, k: usize) -> usize {
@@ -103,14 +123,11 @@ fn read_value(
     k: usize,
     size: usize,
     lane: usize,
-) -> u64 {
+) -> u128 {
     let slot = slot_of(ctx, at, count, k);
-    let low = u64::from(warp.file.words[slot].0[lane]);
-    match size {
-        8 => low | u64::from(warp.file.words[slot + 1].0[lane]) << 32,
-        4 => low,
-        n => low & ((1 << (8 * n)) - 1),
-    }
+    let word = |j: usize| u128::from(warp.file.words[slot + j].0[lane]) << (32 * j);
+    let all = (0..size.div_ceil(4)).fold(0, |v, j| v | word(j));
+    all & u128::MAX >> (128 - 8 * size)
 }
 #[allow(clippy::too_many_arguments)]
 fn write_value(
@@ -121,11 +138,10 @@ fn write_value(
     k: usize,
     size: usize,
     lane: usize,
-    v: u64,
+    v: u128,
 ) {
     let slot = slot_of(ctx, at, count, k);
-    warp.file.words[slot].0[lane] = v as u32;
-    if size == 8 {
-        warp.file.words[slot + 1].0[lane] = (v >> 32) as u32;
+    for j in 0..size.div_ceil(4) {
+        warp.file.words[slot + j].0[lane] = (v >> (32 * j)) as u32;
     }
 }

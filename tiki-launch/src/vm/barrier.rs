@@ -79,11 +79,13 @@ impl Team {
             }
         }
         let generation = bar.generation;
+        self.tape_bar(ctx.b, warp.index, id, generation);
         let complete = self.settle(ctx.b, id as usize, Some(warp.index), warp.alive != 0);
         if !wait {
             return Ok(After::Next);
         }
         if complete {
+            self.tape_bar_over(ctx.b, warp.index, id, generation);
             let result = self.blocks[ctx.b].bars[id as usize].result;
             put_fold(warp, ctx.step, ctx.mask, fold, result);
             return Ok(After::Next);

@@ -60,6 +60,10 @@ pub(super) struct Team {
     pub(super) products: super::products::Products,
     /// What looks on; nothing where nobody asks.
     pub(super) watch: Option<Box<super::race::Watch>>,
+    /// What its threads have printed.
+    pub(super) printed: Vec<u8>,
+    /// What notes when things happen; nothing where nobody asks.
+    pub(super) tape: Option<Box<super::timeline::Tape>>,
     /// Faults behind which it went on, where nothing looks on.
     pub(super) faults: Vec<Fault>,
 }
@@ -106,8 +110,10 @@ impl Team {
                 }
             })
             .collect();
+        let per_block = threads.div_ceil(32) as usize;
         Team {
-            watch: super::race::Watch::new(env, first, blocks.len(), threads.div_ceil(32) as usize),
+            watch: super::race::Watch::new(env, first, blocks.len(), per_block),
+            tape: super::timeline::Tape::new(env, &ids, per_block),
             blocks,
             cluster_arrived: 0,
             cluster_generation: 0,
@@ -117,6 +123,7 @@ impl Team {
             clock: 0,
             products: super::products::Products::default(),
             faults: vec![],
+            printed: vec![],
         }
     }
 
@@ -146,6 +153,14 @@ impl Team {
             if left == 0 {
                 return Ok(Turn::Yield);
             }
+        }
+    }
+
+    /// Hands over what was noted, once the team has stopped.
+    pub(super) fn keep_tape(&mut self, env: &Env<'_>) {
+        if let Some(tape) = self.tape.take() {
+            let ids: Vec<[u32; 3]> = self.blocks.iter().map(|b| b.id).collect();
+            tape.keep(env, &ids);
         }
     }
 
@@ -183,10 +198,17 @@ impl Team {
                     if over {
                         let result = bar.result;
                         self.after_bar(env, warp, i, result);
+                        self.tape_bar_over(b, warp.index, u32::from(id), generation);
                     }
                     over
                 }
-                State::Cluster { generation } => self.cluster_generation != generation,
+                State::Cluster { generation } => {
+                    let over = self.cluster_generation != generation;
+                    if over {
+                        self.tape_cluster_over(b, warp.index, generation);
+                    }
+                    over
+                }
                 State::Object { block, at, phase } => {
                     self.objects.phase(block, at).is_none_or(|p| p > phase)
                 }

@@ -71,7 +71,8 @@ impl Team {
                 let (dst, src, bar) = (address(warp, 0), address(warp, 1), address(warp, 2));
                 self.aligned(ctx, warp, &[dst; 32], one, 16)?;
                 self.aligned(ctx, warp, &[src; 32], one, 16)?;
-                self.global(ctx, warp, &[src; 32], one, bytes as u64)?;
+                let (buffer, off) = self.global(ctx, warp, &[src; 32], one, bytes as u64)?;
+                self.defined(ctx, warp, buffer, (&off, one), bytes)?;
                 let (blocks, at, object) =
                     self.receivers(ctx, warp, i, dst, bytes, bar, ctx.given(mask))?;
                 self.issue(
@@ -106,6 +107,7 @@ impl Team {
             }
             Ask::BoxLoad { mask } => {
                 let map = self.tensor_box(ctx, warp, i, 1)?;
+                self.defined_box(ctx, warp, i, &map)?;
                 let (dst, bar) = (address(warp, 0), address(warp, 2));
                 self.aligned(ctx, warp, &[dst; 32], one, 128)?;
                 let (blocks, at, object) =
@@ -128,7 +130,10 @@ impl Team {
                 let (to, from) = (address(warp, 0), address(warp, 1));
                 self.aligned(ctx, warp, &[to; 32], one, 16)?;
                 self.aligned(ctx, warp, &[from; 32], one, 16)?;
-                self.global(ctx, warp, &[to; 32], one, bytes as u64)?;
+                let (buffer, off) = self.global(ctx, warp, &[to; 32], one, bytes as u64)?;
+                if reduce.is_some() {
+                    self.defined(ctx, warp, buffer, (&off, one), bytes)?;
+                }
                 let (_, from) = self.shared_at(ctx, warp, from, bytes as u64, i)?;
                 self.keep(
                     ctx,
@@ -144,6 +149,9 @@ impl Team {
             }
             Ask::BoxStore { reduce } => {
                 let map = self.tensor_box(ctx, warp, i, 0)?;
+                if reduce.is_some() {
+                    self.defined_box(ctx, warp, i, &map)?;
+                }
                 let from = address(warp, 1);
                 self.aligned(ctx, warp, &[from; 32], one, 128)?;
                 let (_, from) = self.shared_at(ctx, warp, from, map.bytes() as u64, i)?;
@@ -202,6 +210,15 @@ impl Team {
         read_box(ctx, warp, i, k).map_err(|t| ctx.fault(self, warp, Code::TensorMap, 1 << i, t))
     }
 
+    /// What a box covers of its tensor is read: something must have written it.
+    fn defined_box(&self, ctx: &Ctx<'_, '_>, warp: &Warp, i: usize, map: &Box) -> Result<()> {
+        if !map.is_tracked(ctx.env) {
+            return Ok(());
+        }
+        let mut ranges = map.ranges(ctx.env).into_iter();
+        ranges.try_for_each(|range| self.defined_for(ctx, warp, i, range))
+    }
+
     fn issue(&mut self, ctx: &Ctx<'_, '_>, warp: &Warp, i: usize, work: Pending) -> Result<()> {
         self.put_off(ctx.env, work)
             .map(|_| ())
@@ -247,6 +264,7 @@ impl Team {
                         tiki_kernel::isa::meaning::memory::combine(*op, *t),
                     ),
                 };
+                buffer.mark(off as usize, *bytes);
                 for k in (0..*bytes).step_by(size) {
                     let v = shared.load(from + k, size);
                     let at = off as usize + k;

@@ -344,7 +344,12 @@ impl<'m> Decoder<'m> {
             }),
             Meaning::Asks(ask) => ask(&i.op).map(Act::Ask),
         };
-        let act = act.ok_or("the machine does not have this form")?;
+        let mut act = act.ok_or("the machine does not have this form")?;
+        if matches!(act, Act::Ask(Ask::Call))
+            && let Some(outside) = self.outside(n, f, i)?
+        {
+            act = outside;
+        }
         let guard = i.guard.map(|g| (self.regs[n][g.reg.0 as usize], g.negated));
         let mut step = Step {
             act,
@@ -386,6 +391,7 @@ impl<'m> Decoder<'m> {
                         .extend(f.tables[*t as usize].1.iter().map(|l| l.0));
                     0
                 }
+                (Kind::Func, _) if matches!(step.act, Act::Outside(_)) => 0,
                 (Kind::Func, Operand::Var(name, _)) => {
                     let callee = order
                         .iter()

@@ -108,6 +108,7 @@ impl Team {
                 }
                 Ok(After::Next)
             }
+            Act::Outside(call) => self.call_outside(ctx, call, warp).map(|()| After::Next),
             Act::Clock { slot, wide } => {
                 self.clock += 1;
                 warp.file.words[*slot as usize] = Plane::splat(self.clock as u32);
@@ -134,6 +135,7 @@ impl Team {
             Ask::Nothing
             | Ask::Fence { .. }
             | Ask::FenceProxy { .. }
+            | Ask::MapAcquire { .. }
             | Ask::SetRegisters
             | Ask::GroupFence => Ok(After::Next),
             Ask::Branch => Ok(After::Next),
@@ -234,6 +236,7 @@ impl Team {
             Ask::ClusterWait => {
                 let generation = warp.transfers.cluster;
                 if self.cluster_generation != generation {
+                    self.tape_cluster_over(ctx.b, warp.index, generation);
                     Ok(After::Next)
                 } else {
                     Ok(After::Wait(State::Cluster { generation }, true))
@@ -274,6 +277,15 @@ impl Team {
                 super::wmma::multiply(c, w, shape);
                 Ok(())
             }),
+            Ask::MapEdit {
+                field,
+                space,
+                index,
+                value,
+            } => self
+                .map_edit(ctx, warp, (field, space), (index, value))
+                .map(|()| After::Next),
+            Ask::MapPublish => self.whole(ctx, warp, cur, |t, c, w| t.map_publish(c, w)),
             Ask::GroupCommit => {
                 self.group_commit(ctx, warp);
                 Ok(After::Next)

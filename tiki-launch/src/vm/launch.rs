@@ -9,7 +9,7 @@ use super::block::{Team, Turn};
 use super::costs::Cost;
 use super::dispatch::{Checked, Level};
 use super::fault::{Code, Fault};
-use super::ledger::{Ledger, Outcome};
+use super::ledger::{Closed, Ledger, Outcome};
 use super::memory::Table;
 use super::options::{Async, Checks, Options};
 use super::program::{Kernel, Program};
@@ -29,6 +29,8 @@ pub struct Report {
     pub findings: Vec<Fault>,
     /// What accesses cost, by line; with all checks on only.
     pub costs: Vec<Cost>,
+    /// What its threads printed, block by block; a mebibyte of it.
+    pub printed: String,
 }
 
 /// All that a launch's blocks share.
@@ -162,7 +164,8 @@ pub(super) fn run(env: &Env<'_>) -> Result<Report, Box<Fault>> {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         n => n,
     };
-    let threads = if env.kernel.communicates {
+    let unset = || env.table.iter().flatten().any(|b| b.written.is_some());
+    let threads = if env.kernel.communicates || (env.options.checks != Checks::Run && unset()) {
         1
     } else {
         wanted.clamp(1, teams.min(256) as usize)
@@ -172,7 +175,15 @@ pub(super) fn run(env: &Env<'_>) -> Result<Report, Box<Fault>> {
     } else {
         in_parallel(env, teams, threads)
     };
-    let (steps, mut findings, costs) = ledger.close(env);
+    let Closed {
+        steps,
+        mut findings,
+        costs,
+        printed,
+    } = ledger.close(env);
+    if let Some(to) = &env.options.printed {
+        to.add(&printed);
+    }
     if env.options.checks == Checks::All {
         findings.extend(super::pressure::findings(env));
     }
@@ -181,6 +192,7 @@ pub(super) fn run(env: &Env<'_>) -> Result<Report, Box<Fault>> {
         warp_instructions: steps,
         findings,
         costs,
+        printed,
     })
 }
 
@@ -231,6 +243,7 @@ fn in_turns(env: &Env<'_>, teams: u64) -> Ledger {
         };
         // Blocks that wait for one that broke would wait for ever.
         let broken = fatal.is_some();
+        team.keep_tape(env);
         let outcome = Outcome::new(&mut team, fatal);
         let wrong = outcome.is_wrong();
         ledger.enter(env, n, outcome);
@@ -260,6 +273,7 @@ fn in_parallel(env: &Env<'_>, teams: u64, threads: usize) -> Ledger {
                             Err(f) => break Some(f),
                         }
                     };
+                    team.keep_tape(env);
                     let outcome = Outcome::new(&mut team, fatal);
                     drop(team);
                     let wrong = outcome.is_wrong() && !env.keep_going;

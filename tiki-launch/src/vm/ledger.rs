@@ -19,6 +19,7 @@ pub(super) struct Outcome {
     findings: Vec<Fault>,
     global: Global,
     costs: Costs,
+    printed: Vec<u8>,
 }
 
 impl Outcome {
@@ -27,6 +28,7 @@ impl Outcome {
         let steps = team.blocks.iter().flat_map(|b| &b.warps).map(|w| w.steps);
         let mut out = Outcome {
             steps: steps.sum(),
+            printed: std::mem::take(&mut team.printed),
             ..Outcome::default()
         };
         let mut found = Findings::default();
@@ -48,6 +50,15 @@ impl Outcome {
     }
 }
 
+/// What all teams of a launch did.
+#[derive(Debug)]
+pub(super) struct Closed {
+    pub(super) steps: u64,
+    pub(super) findings: Vec<Fault>,
+    pub(super) costs: Vec<Cost>,
+    pub(super) printed: String,
+}
+
 /// All teams so far.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
@@ -57,6 +68,7 @@ pub(super) struct Ledger {
     findings: Findings,
     costs: Costs,
     steps: u64,
+    printed: Vec<u8>,
     closed: bool,
 }
 
@@ -74,6 +86,8 @@ impl Ledger {
         if self.closed {
             return;
         }
+        let room = super::outside::MOST.saturating_sub(self.printed.len());
+        self.printed.extend(outcome.printed.iter().take(room));
         self.costs.add(outcome.costs);
         let races = self.between.lay(env, team as u32, outcome.global);
         for f in outcome.findings.into_iter().chain(races) {
@@ -85,12 +99,17 @@ impl Ledger {
     pub(super) fn is_closed(&self) -> bool {
         self.closed
     }
-    /// Steps, findings and costs of all teams; those of teams that others did not follow come last.
-    pub(super) fn close(mut self, env: &Env<'_>) -> (u64, Vec<Fault>, Vec<Cost>) {
+    /// What all teams did; of teams that others did not follow, last.
+    pub(super) fn close(mut self, env: &Env<'_>) -> Closed {
         for (team, outcome) in std::mem::take(&mut self.early) {
             self.take(env, team, outcome);
         }
         let costs = self.costs.list(env);
-        (self.steps, self.findings.into_list(), costs)
+        Closed {
+            steps: self.steps,
+            findings: self.findings.into_list(),
+            costs,
+            printed: String::from_utf8_lossy(&self.printed).into_owned(),
+        }
     }
 }

@@ -5,6 +5,7 @@
 //! land in another.
 
 use super::simd::Bytes;
+use super::written::Written;
 use std::sync::{Arc, RwLock};
 use tiki_kernel::isa::meaning::moves::GLOBAL;
 
@@ -18,6 +19,8 @@ pub struct BufferId(pub(super) u32);
 pub(super) struct Buffer {
     pub(super) name: String,
     pub(super) bytes: Bytes,
+    /// What was written of it, if it held nothing at first.
+    pub(super) written: Option<Written>,
 }
 
 /// What is wrong with a host's access.
@@ -61,6 +64,17 @@ pub(super) type Table = Vec<Option<Arc<Buffer>>>;
 
 impl Memory {
     pub(super) fn alloc(&self, len: u64, name: &str) -> Result<BufferId, MemoryError> {
+        self.add(len, name, |_| None)
+    }
+    pub(super) fn alloc_unset(&self, len: u64, name: &str) -> Result<BufferId, MemoryError> {
+        self.add(len, name, |len| Some(Written::new(len)))
+    }
+    fn add(
+        &self,
+        len: u64,
+        name: &str,
+        written: impl FnOnce(usize) -> Option<Written>,
+    ) -> Result<BufferId, MemoryError> {
         let mut all = self
             .buffers
             .write()
@@ -71,6 +85,7 @@ impl Memory {
         let buffer = Buffer {
             name: name.to_string(),
             bytes: Bytes::new(len as usize),
+            written: written(len as usize),
         };
         all.push(Some(Arc::new(buffer)));
         Ok(BufferId(all.len() as u32 - 1))

@@ -24,6 +24,8 @@
 //!   author's source. [`Vm::launch`] fails with the first one; [`Vm::examine`] goes on and lists them all;
 //!   [`Vm::survey`] does so for every way in which asynchronous work may complete.
 //! - Results do not depend on the number of host threads, nor on the CPU level.
+//! - What threads print by C's formats is in the [`Report`], block by block.
+//! - A [`Recorder`] takes [`Timeline`]s: what the warps of a block waited for, and what ran beside what.
 //! - Asynchronous work completes when it is issued, as late as possible, or by a seed ([`Async`]).
 //! - Floating point is exact ([`tiki_kernel::isa`] says how for each instruction); the approximate unit
 //!   gives correctly rounded values, which a GPU does not.
@@ -54,12 +56,15 @@ mod launch;
 mod ledger;
 mod limits;
 mod looks;
+mod map_edit;
 mod matrix;
 mod memory;
 mod object;
 mod options;
+mod outside;
 mod planes;
 mod pressure;
+mod printf;
 mod products;
 mod program;
 mod race;
@@ -72,11 +77,13 @@ mod straight;
 mod strip;
 mod survey;
 mod tensor_map;
+mod timeline;
 mod transfer;
 mod turn;
 mod uses;
 mod warp;
 mod wmma;
+mod written;
 
 pub use arg::Arg;
 pub use costs::Cost;
@@ -86,9 +93,11 @@ pub use findings::{is_error, to_json, to_sarif};
 pub use launch::Report;
 pub use memory::MemoryError;
 pub use options::{Async, Checks, Generation, Options};
+pub use outside::Printed;
 pub use program::{LoadError, Program};
 pub use survey::{Shot, Survey};
 pub use tensor_map::{Swizzle, TensorMap};
+pub use timeline::{On, Phase, Recorder, Row, Span, Timeline};
 
 use memory::{BufferId, Memory};
 use std::collections::HashMap;
@@ -114,6 +123,15 @@ impl Vm {
     pub fn alloc(&self, bytes: u64, name: &str) -> Result<u64, MemoryError> {
         self.memory.alloc(bytes, name).map(memory::address)
     }
+    /// A buffer that holds nothing yet: it reads as zero, but a kernel that reads a byte of it before something has
+    /// written it is told so ([`Code::Undefined`]), unless nothing is checked. Launches on a machine that has such a
+    /// buffer run on one host thread.
+    ///
+    /// # Errors
+    /// If it is too large.
+    pub fn alloc_unset(&self, bytes: u64, name: &str) -> Result<u64, MemoryError> {
+        self.memory.alloc_unset(bytes, name).map(memory::address)
+    }
     /// Frees a buffer. Launches under way keep it.
     pub fn free(&self, address: u64) {
         self.memory.free(id(address).0);
@@ -124,10 +142,9 @@ impl Vm {
     /// If there is no such range.
     pub fn write(&self, address: u64, data: &[u8]) -> Result<(), MemoryError> {
         let (id, start) = id(address);
-        self.memory
-            .range(id, start, data.len() as u64)?
-            .bytes
-            .write(start as usize, data);
+        let buffer = self.memory.range(id, start, data.len() as u64)?;
+        buffer.bytes.write(start as usize, data);
+        buffer.mark(start as usize, data.len());
         Ok(())
     }
     /// Copies bytes out of a buffer.

@@ -307,7 +307,7 @@ impl Team {
         {
             return Ok(After::Wait(State::Object { block, at, phase }, false));
         }
-        if over != 0 && self.watch.is_some() {
+        if over != 0 && (self.watch.is_some() || self.tape.is_some()) {
             let mut done: Vec<(u32, u32)> = lanes
                 .iter()
                 .zip(places)
@@ -316,6 +316,7 @@ impl Team {
                 .collect();
             done.dedup();
             self.watch_over(ctx, warp, &done, acquire);
+            self.tape_over(ctx.b, warp.index, &done);
         }
         let p = &mut warp.file.preds[ctx.slot(0) as usize];
         *p = (over & ctx.mask) | (*p & !ctx.mask);

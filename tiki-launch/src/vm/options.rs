@@ -19,7 +19,8 @@ pub enum Async {
 pub enum Checks {
     /// Nothing.
     Run,
-    /// Reads of shared memory that nothing wrote, masks, barriers that not all reach.
+    /// Reads of shared memory, and of buffers declared to hold nothing ([`super::Vm::alloc_unset`]), that nothing wrote,
+    /// masks, barriers that not all reach.
     #[default]
     Check,
     /// That, races and data in flight by byte, misuse of copies and multiplies, reads of registers and of a
@@ -45,6 +46,10 @@ pub struct Options {
     pub max_steps: u64,
     /// Tensor cores whose arithmetic is modelled; generations differ in bits.
     pub tensor_cores: Generation,
+    /// Who takes what the launch prints, besides its report.
+    pub printed: Option<super::Printed>,
+    /// Who takes the launch's timeline, if anybody.
+    pub timeline: Option<super::Recorder>,
     /// CPU level; the best if `None`.
     pub level: Option<super::Level>,
 }

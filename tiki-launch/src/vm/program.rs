@@ -116,6 +116,8 @@ pub(super) enum Act {
     },
     /// Copies bytes of a thread's own memory: from, to, how many.
     Copies(Vec<(u32, u32, u32)>),
+    /// A function that has no body here.
+    Outside(super::outside::Outside),
     /// Sets planes of a counter.
     Clock {
         slot: u32,

@@ -176,6 +176,9 @@ impl Reach {
         }
         let env: &super::launch::Env<'e> = site.env;
         let buffer = env.table.get(id)?.as_ref()?;
+        if buffer.written.is_some() {
+            return None;
+        }
         // Neither end of the lanes' range may wrap.
         let (mut least, mut most) = (u32::MAX, 0);
         for i in 0..LANES {

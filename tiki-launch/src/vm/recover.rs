@@ -44,13 +44,15 @@ impl Team {
             if !ctx.env.keep_going || !skips || wait {
                 return Err(fault);
             }
-            let (code, lanes) = (fault.code, fault.lanes);
+            let (code, lanes, of_buffer) = (fault.code, fault.lanes, fault.buffer.is_some());
             self.note(*fault);
             let by_lane = matches!(
                 act,
                 Act::Ask(Ask::Load(_) | Ask::Store(_) | Ask::Atomic(_) | Ask::CopyIssue)
             );
-            if code == Code::Undefined {
+            if code == Code::Undefined && of_buffer {
+                // Its bytes count as written already.
+            } else if code == Code::Undefined {
                 // From here on nobody in the block hears of bytes that nothing wrote.
                 self.blocks[ctx.b].shared.written = vec![];
             } else if by_lane && lanes != 0 && mask & !lanes != 0 {

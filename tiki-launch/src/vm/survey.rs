@@ -11,6 +11,7 @@ use super::launch::Report;
 use super::memory::Buffer;
 use super::options::{Async, Options};
 use super::program::Program;
+use super::written::Written;
 use super::{Cost, Vm};
 use std::sync::Arc;
 
@@ -71,6 +72,10 @@ impl Vm {
     ) -> Result<Survey, Box<Fault>> {
         let table = self.memory.table();
         let before: Vec<Option<Vec<u8>>> = table.iter().map(|b| b.as_ref().map(content)).collect();
+        let known: Vec<_> = table
+            .iter()
+            .map(|b| b.as_ref()?.written.as_ref().map(Written::snapshot))
+            .collect();
         let mut out = Survey::default();
         let mut found = Findings::default();
         let mut first: Option<Vec<Option<Vec<u8>>>> = None;
@@ -78,9 +83,13 @@ impl Vm {
             .into_iter()
             .chain((1..=seeds).map(Async::Seed));
         for way in ways {
-            for (b, bytes) in table.iter().zip(&before) {
+            for ((b, bytes), known) in table.iter().zip(&before).zip(&known) {
                 if let (Some(b), Some(bytes)) = (b, bytes) {
                     b.bytes.write(0, bytes);
+                }
+                if let (Some(w), Some(known)) = (b.as_ref().and_then(|b| b.written.as_ref()), known)
+                {
+                    w.restore(known);
                 }
             }
             let options = Options {

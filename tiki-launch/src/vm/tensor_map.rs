@@ -43,7 +43,7 @@ pub struct TensorMap {
     pub nan_outside: bool,
 }
 
-const MAGIC: u32 = 0x5449_4b49;
+pub(super) const MAGIC: u32 = 0x5449_4b49;
 /// Bytes of a map.
 pub const BYTES: usize = 128;
 
@@ -246,6 +246,10 @@ impl Box {
         }
         Ok(())
     }
+    /// Whether anybody follows what was written of its tensor.
+    pub(super) fn is_tracked(&self, env: &Env<'_>) -> bool {
+        self.buffer(env).is_ok_and(|(b, _)| b.written.is_some())
+    }
     /// The parts of buffers that the box covers: buffer, first byte, bytes.
     pub(super) fn ranges(&self, env: &Env<'_>) -> Vec<(usize, usize, usize)> {
         let (id, base) = split(self.map.address);
@@ -316,6 +320,7 @@ impl Box {
             let v = shared.load(self.spread(at + n * size), size);
             let v = combine.map_or(v, |f| f(buffer.bytes.load(to, size), v));
             buffer.bytes.store(to, size, v);
+            buffer.mark(to, size);
         })
     }
 }

@@ -97,7 +97,9 @@ impl Team {
                 ));
             }
             if valid > 0 {
-                self.global(ctx, warp, &[from[i]; 32], 1 << i, u64::from(valid))?;
+                let at = [from[i]; 32];
+                let (buffer, off) = self.global(ctx, warp, &at, 1 << i, u64::from(valid))?;
+                self.defined(ctx, warp, buffer, (&off, 1 << i), valid as usize)?;
             }
             let copy = Copy {
                 to: to[i] as u32,

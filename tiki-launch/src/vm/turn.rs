@@ -95,6 +95,7 @@ impl Team {
         let numbers = watched && env.options.numbers;
         let follow = numbers || (watched && kernel.multiplies);
         let looks = watched.then(|| kernel.looks()).filter(|l| !l.is_empty());
+        let taped = self.tape.is_some();
         let mut limit = warp.limit(&cur);
         while *budget > 0 {
             if cur.pc >= limit {
@@ -108,6 +109,9 @@ impl Team {
             if follow {
                 n = n.min(1);
                 self.follow(env, b, warp, &cur);
+            }
+            if taped {
+                n = n.min(1);
             }
             if let Some(looks) = looks {
                 let step = &kernel.code[at];
@@ -135,6 +139,9 @@ impl Team {
                     self.born(env, b, warp, &cur, finite);
                 }
                 *budget -= done;
+                if taped && done > 0 {
+                    self.tape_at(env, b, warp, &cur);
+                }
                 cur.pc += done;
                 if done == n {
                     continue;
@@ -146,6 +153,9 @@ impl Team {
                 Some(g) => cur.mask & guard(warp, g),
             };
             *budget -= 1;
+            if taped {
+                self.tape_at(env, b, warp, &cur);
+            }
             match &step.act {
                 Act::Ask(Ask::Branch) => {
                     let to = step.targets[0];
@@ -208,6 +218,14 @@ impl Team {
         if mask != 0 {
             self.watch_number(&Ctx { env, b, step, mask }, warp);
         }
+    }
+
+    /// Notes the step that a fragment stands at. (A guard that the step itself has changed is read wrongly; steps
+    /// that change guards only compute.)
+    fn tape_at(&mut self, env: &Env<'_>, b: usize, warp: &Warp, cur: &Frag) {
+        let step = &env.kernel.code[cur.pc as usize];
+        let mask = cur.mask & step.guard.map_or(u32::MAX, |g| guard(warp, g));
+        self.tape_step(&Ctx { env, b, step, mask }, warp, cur.pc);
     }
 
     /// Shows the step that a fragment stands at to what looks on.

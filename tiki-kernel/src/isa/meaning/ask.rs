@@ -3,6 +3,8 @@
 //! A request is made once, when a program is loaded; operands stay numbers of planes. A field of type
 //! [`At`] is the place of an operand among the row's patterns.
 
+use super::bulk::MapField;
+pub use super::matrix::Multiply;
 use crate::isa::{Atom, Op, Shfl, Space, Ty, Vote};
 
 /// Place of an operand.
@@ -103,25 +105,6 @@ pub enum Fold {
     And,
     /// Any.
     Or,
-}
-
-/// A multiply's shape and types.
-#[derive(Debug, Clone, Copy)]
-pub struct Multiply {
-    /// Rows.
-    pub m: u32,
-    /// Columns.
-    pub n: u32,
-    /// Depth.
-    pub k: u32,
-    /// Type of A.
-    pub a: Ty,
-    /// Type of B.
-    pub b: Ty,
-    /// Type of the sums.
-    pub sums: Ty,
-    /// Integer sums are clamped.
-    pub clamp: bool,
 }
 
 /// A request.
@@ -272,6 +255,24 @@ pub enum Ask {
     BulkWait {
         /// Only until the sources were read.
         read: bool,
+    },
+    /// Change a field of a tensor map.
+    MapEdit {
+        /// Which.
+        field: MapField,
+        /// Where the map lies.
+        space: Space,
+        /// Dimension.
+        index: Option<At>,
+        /// The new value.
+        value: At,
+    },
+    /// Copy an edited tensor map from shared to global memory, and release it.
+    MapPublish,
+    /// See the tensor map at an address as others released it.
+    MapAcquire {
+        /// Its address.
+        addr: At,
     },
     /// Load 8 x 8 matrices.
     MatrixLoad {

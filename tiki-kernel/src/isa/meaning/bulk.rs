@@ -66,13 +66,58 @@ pub fn wait(op: &Op) -> Option<Ask> {
         read: op.has("read"),
     })
 }
-/// See the rows: not served.
-#[must_use]
-pub fn edit(_: &Op) -> Option<Ask> {
-    None
+/// What can be changed of a tensor map.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MapField {
+    /// Address of the first element.
+    Address,
+    /// Dimensions, less one.
+    Rank,
+    /// Element type, by number.
+    Element,
+    /// Interleaving, by number.
+    Interleave,
+    /// Spread in shared memory, by number.
+    Swizzle,
+    /// What is outside, by number.
+    Fill,
+    /// Elements of the box along a dimension.
+    Box,
+    /// Elements of the tensor along a dimension.
+    Extent,
+    /// Elements from one that is copied to the next along a dimension.
+    Step,
+    /// Bytes between neighbours along a dimension but the first.
+    Stride,
 }
-/// See the row: not served.
+
+/// The fields by their names.
+const FIELDS: &[(&str, MapField)] = &[
+    ("global_address", MapField::Address),
+    ("rank", MapField::Rank),
+    ("elemtype", MapField::Element),
+    ("interleave_layout", MapField::Interleave),
+    ("swizzle_mode", MapField::Swizzle),
+    ("fill_mode", MapField::Fill),
+    ("box_dim", MapField::Box),
+    ("global_dim", MapField::Extent),
+    ("element_stride", MapField::Step),
+    ("global_stride", MapField::Stride),
+];
+
+/// See the rows.
+#[must_use]
+pub fn edit(op: &Op) -> Option<Ask> {
+    let name = op.get("field")?;
+    Some(Ask::MapEdit {
+        field: FIELDS.iter().find(|f| f.0 == name)?.1,
+        space: op.space(),
+        index: at(op, "i"),
+        value: at(op, "b")?,
+    })
+}
+/// See the row.
 #[must_use]
 pub fn publish(_: &Op) -> Option<Ask> {
-    None
+    Some(Ask::MapPublish)
 }

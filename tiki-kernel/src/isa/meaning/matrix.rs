@@ -1,7 +1,26 @@
 //! A warp's matrices.
 
-use super::ask::{Ask, Multiply};
+use super::ask::Ask;
 use crate::isa::{Op, Ty, number};
+
+/// A multiply's shape and types.
+#[derive(Debug, Clone, Copy)]
+pub struct Multiply {
+    /// Rows.
+    pub m: u32,
+    /// Columns.
+    pub n: u32,
+    /// Depth.
+    pub k: u32,
+    /// Type of A.
+    pub a: Ty,
+    /// Type of B.
+    pub b: Ty,
+    /// Type of the sums.
+    pub sums: Ty,
+    /// Integer sums are clamped.
+    pub clamp: bool,
+}
 
 /// See the row.
 #[must_use]

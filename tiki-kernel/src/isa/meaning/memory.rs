@@ -134,7 +134,7 @@ fn atomic(op: &Op, old: bool) -> Option<Ask> {
     let kind = Atom::by_text(op.get("op")?)?;
     let (plain, global) = apply(kind, t)?;
     let a = access(op, "b")?;
-    if a.bytes > 8 {
+    if a.bytes > 8 && !matches!(kind, Atom::Exch | Atom::Cas) {
         return None;
     }
     Some(Ask::Atomic(Atomic {
@@ -176,6 +176,11 @@ pub fn fence(op: &Op) -> Option<Ask> {
         wide: Sync::of(op).wide,
         init: op.row.slot("mbarrier_init").is_some(),
     })
+}
+/// See the row.
+#[must_use]
+pub fn fence_map(op: &Op) -> Option<Ask> {
+    Some(Ask::MapAcquire { addr: at(op, "a")? })
 }
 /// See the row.
 #[must_use]

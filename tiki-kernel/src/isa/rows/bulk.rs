@@ -1,7 +1,10 @@
 //! Bulk copies and tensor copies, and the editing of tensor maps.
 
 use super::super::Space;
-use super::super::effects::{Async, Effects, Group, PURE, Where::In};
+use super::super::effects::{
+    Async, Effects, Group, PURE,
+    Where::{Chosen, In},
+};
 #[cfg(feature = "meaning")]
 use super::super::meaning::{Meaning::Asks, bulk};
 use super::super::row::{since, table};
@@ -17,7 +20,7 @@ const STORE: Effects = PURE
     .writes(In(Space::Global))
     .through_async()
     .group(Async::Issues(Group::Bulk));
-const EDIT: Effects = PURE.writes(In(Space::Shared));
+const EDIT: Effects = PURE.reads(Chosen).writes(Chosen);
 
 table! {
     #[doc = "copy n bytes from global to shared memory; a barrier object counts them"]
@@ -52,12 +55,16 @@ table! {
     COMMIT = "cp async bulk commit_group", "", BULK, PURE.group(Async::Commits(Group::Bulk)).fence(), Asks(bulk::commit);
     #[doc = "wait until at most n groups are under way, or, with read, still read their source"]
     WAIT = "cp async bulk wait_group read?", "#n:u32", BULK, PURE.group(Async::Waits(Group::Bulk)).fence(), Asks(bulk::wait);
-    #[doc = "change the address or a stride of a tensor map in shared memory"]
+    #[doc = "change the address of a tensor map"]
     MAP_ADDRESS = "tensormap replace tile field:global_address space?:global|shared::cta b1024 t:b64", "[a] b:t", since((8, 3), (9, 0)).exact(), EDIT, Asks(bulk::edit);
-    #[doc = "change one field of a tensor map"]
-    MAP_FIELD = "tensormap replace tile field:rank|elemtype|interleave_layout|swizzle_mode|fill_mode space?:global|shared::cta b1024 t:b32", "[a] b:t", since((8, 3), (9, 0)).exact(), EDIT, Asks(bulk::edit);
-    #[doc = "change one field of one dimension of a tensor map"]
-    MAP_DIM = "tensormap replace tile field:box_dim|global_dim|element_stride|global_stride space?:global|shared::cta b1024 t:b32|b64", "[a] #i:u32 b:t", since((8, 3), (9, 0)).exact(), EDIT, Asks(bulk::edit);
+    #[doc = "change the rank of a tensor map, to one more than b"]
+    MAP_RANK = "tensormap replace tile field:rank space?:global|shared::cta b1024 t:b32", "[a] b:t", since((8, 3), (9, 0)).exact(), EDIT, Asks(bulk::edit);
+    #[doc = "change one of a tensor map's choices, by its number"]
+    MAP_CHOICE = "tensormap replace tile field:elemtype|interleave_layout|swizzle_mode|fill_mode space?:global|shared::cta b1024 t:b32", "[a] #b:u32", since((8, 3), (9, 0)).exact(), EDIT, Asks(bulk::edit);
+    #[doc = "change one dimension of a tensor map, in elements"]
+    MAP_DIM = "tensormap replace tile field:box_dim|global_dim|element_stride space?:global|shared::cta b1024 t:b32", "[a] #i:u32 b:t", since((8, 3), (9, 0)).exact(), EDIT, Asks(bulk::edit);
+    #[doc = "change one stride of a tensor map, in bytes"]
+    MAP_STRIDE = "tensormap replace tile field:global_stride space?:global|shared::cta b1024 t:b64", "[a] #i:u32 b:t", since((8, 3), (9, 0)).exact(), EDIT, Asks(bulk::edit);
     #[doc = "copy an edited tensor map to global memory and publish it"]
     MAP_PUBLISH = "tensormap cp_fenceproxy global shared::cta tensormap::generic release scope:cta|cluster|gpu|sys sync aligned", "[dst] [src] #n:u32", since((8, 3), (9, 0)), PURE.reads(In(Space::Shared)).writes(In(Space::Global)).fence().convergent(), Asks(bulk::publish);
 }

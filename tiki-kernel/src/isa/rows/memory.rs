@@ -20,13 +20,17 @@ table! {
     #[doc = "memory at a = b"]
     ST = "st order?:weak|volatile|relaxed|release scope?:cta|cluster|gpu|sys space?:global|shared|shared::cta|shared::cluster|local|param|param::func cop?:wb|cg|cs|wt l1?:L1::evict_normal|L1::evict_unchanged|L1::evict_first|L1::evict_last|L1::no_allocate hint?:L2::cache_hint vec?:v2|v4|v8 t:b8|b16|b32|b64|b128|u8|u16|u32|u64|s8|s16|s32|s64|f32|f64", "[a] b:~t*vec hint:b64?", ALWAYS, PURE.writes(Chosen), Asks(memory::store);
     #[doc = "d = memory at a, which becomes op(memory, b)"]
-    ATOM = "atom order?:relaxed|acquire|release|acq_rel scope?:cta|cluster|gpu|sys space?:global|shared|shared::cta|shared::cluster op:and|or|xor|exch|add|inc|dec|min|max hint?:L2::cache_hint t:b32|b64|u32|u64|s32|s64|f32|f64|b128", "=d:t [a] b:t hint:b64?", ALWAYS, PURE.reads(Chosen).writes(Chosen), Asks(memory::atom);
+    ATOM = "atom order?:relaxed|acquire|release|acq_rel scope?:cta|cluster|gpu|sys space?:global|shared|shared::cta|shared::cluster op:and|or|xor|exch|add|inc|dec|min|max hint?:L2::cache_hint t:b32|b64|u32|u64|s32|s64|f32|f64", "=d:t [a] b:t hint:b64?", ALWAYS, PURE.reads(Chosen).writes(Chosen), Asks(memory::atom);
     #[doc = "the same, with the operation before the space"]
     ATOM_OP = "atom order?:relaxed|acquire|release|acq_rel scope?:cta|cluster|gpu|sys op:and|or|xor|exch|add|inc|dec|min|max space:global|shared|shared::cta|shared::cluster t:b32|b64|u32|u64|s32|s64|f32|f64", "=d:t [a] b:t", ALWAYS, PURE.reads(Chosen).writes(Chosen), Asks(memory::atom);
     #[doc = "d = memory at a, which becomes memory + b, in 16-bit floats"]
     ATOM_HALF = "atom order?:relaxed|acquire|release|acq_rel scope?:cta|cluster|gpu|sys space?:global|shared|shared::cta|shared::cluster op:add noftz hint?:L2::cache_hint t:f16|f16x2|bf16|bf16x2", "=d:t [a] b:t hint:b64?", VOLTA, PURE.reads(Chosen).writes(Chosen), Asks(memory::atom);
     #[doc = "d = memory at a, which becomes c if it was b, bit for bit"]
-    ATOM_CAS = "atom order?:relaxed|acquire|release|acq_rel scope?:cta|cluster|gpu|sys space?:global|shared|shared::cta|shared::cluster op:cas hint?:L2::cache_hint t:b16|b32|b64|u32|u64|s32|s64|b128", "=d:t [a] b:t c:t hint:b64?", ALWAYS, PURE.reads(Chosen).writes(Chosen), Asks(memory::atom);
+    ATOM_CAS = "atom order?:relaxed|acquire|release|acq_rel scope?:cta|cluster|gpu|sys space?:global|shared|shared::cta|shared::cluster op:cas hint?:L2::cache_hint t:b16|b32|b64|u32|u64|s32|s64", "=d:t [a] b:t c:t hint:b64?", ALWAYS, PURE.reads(Chosen).writes(Chosen), Asks(memory::atom);
+    #[doc = "d = the 16 bytes at a, which become b"]
+    ATOM_WIDE = "atom order?:relaxed|acquire|release|acq_rel scope?:cta|cluster|gpu|sys space?:global|shared|shared::cta|shared::cluster op:exch hint?:L2::cache_hint t:b128", "=d:t [a] b:t hint:b64?", since((8, 3), (9, 0)), PURE.reads(Chosen).writes(Chosen), Asks(memory::atom);
+    #[doc = "d = the 16 bytes at a, which become c if they were b"]
+    ATOM_WIDE_CAS = "atom order?:relaxed|acquire|release|acq_rel scope?:cta|cluster|gpu|sys space?:global|shared|shared::cta|shared::cluster op:cas hint?:L2::cache_hint t:b128", "=d:t [a] b:t c:t hint:b64?", since((8, 3), (9, 0)), PURE.reads(Chosen).writes(Chosen), Asks(memory::atom);
     #[doc = "d = neighbouring words at a, each of which becomes op(word, b); every word is atomic on its own"]
     ATOM_VEC = "atom order?:relaxed|acquire|release|acq_rel scope?:cta|cluster|gpu|sys space?:global op:add|min|max hint?:L2::cache_hint vec:v2|v4|v8 t:f32|f16|f16x2|bf16|bf16x2", "=d:t*vec [a] b:t*vec hint:b64?", since((8, 1), (9, 0)), PURE.reads(Chosen).writes(Chosen), Asks(memory::atom);
     #[doc = "memory at a becomes op(memory, b)"]
@@ -50,7 +54,7 @@ table! {
     #[doc = "accesses through another alias"]
     FENCE_ALIAS = "fence proxy alias", "", since((7, 5), (7, 0)), PURE.fence(), Asks(memory::fence_proxy);
     #[doc = "a tensor map that others wrote is seen from here on"]
-    FENCE_MAP_ACQUIRE = "fence proxy tensormap::generic order:acquire scope:cta|cluster|gpu|sys", "[a] #n:u32", since((8, 3), (9, 0)), PURE.fence(), Asks(memory::fence_proxy);
+    FENCE_MAP_ACQUIRE = "fence proxy tensormap::generic order:acquire scope:cta|cluster|gpu|sys", "[a] #n:u32", since((8, 3), (9, 0)), PURE.fence(), Asks(memory::fence_map);
     #[doc = "a tensor map written here is published"]
     FENCE_MAP_RELEASE = "fence proxy tensormap::generic order:release scope:cta|cluster|gpu|sys", "", since((8, 3), (9, 0)), PURE.fence(), Asks(memory::fence_proxy);
     #[doc = "initialised barrier objects are seen by the cluster"]

@@ -108,6 +108,15 @@ impl Watch {
     pub(super) fn bulk(&mut self, team: &Team, ctx: &Ctx<'_, '_>, ask: &Ask, warp: &Warp, pc: u32) {
         let w = self.number(ctx, warp);
         for i in (0..32).filter(|i| ctx.mask >> i & 1 == 1) {
+            let map = match ask {
+                Ask::BoxLoad { .. } => Some(1),
+                Ask::BoxStore { .. } => Some(0),
+                _ => None,
+            };
+            if let Some(k) = map.filter(|_| !self.maps.is_empty()) {
+                let at = addresses(warp, &ctx.step.addresses[k], 1 << i)[i];
+                self.map_used(team, ctx, warp, (i, at));
+            }
             match *ask {
                 Ask::BulkLoad { mask } => {
                     let n = warp.file.words[ctx.slot(2) as usize].0[i] as usize;

@@ -110,6 +110,10 @@ impl Watch {
             Ask::Atomic(ref a) => self.atomic(team, ctx, warp, a, pc),
             Ask::Fence { wide, init } => self.fence(w, wide, init),
             Ask::FenceProxy { shared: true, .. } => self.fence_proxy(w),
+            Ask::MapAcquire { addr } => {
+                let address = &ctx.step.addresses[ctx.slot(addr) as usize];
+                self.map_acquired(w, addresses(warp, address, ctx.mask)[ctx.leader()]);
+            }
             Ask::ClusterArrive { release } => self.cluster_arrive(team, w, release),
             Ask::ClusterWait => self.cluster_wait(w),
             Ask::CopyIssue => self.copies(team, ctx, warp, pc),

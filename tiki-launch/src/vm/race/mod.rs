@@ -25,6 +25,7 @@ mod flight;
 mod group;
 mod hooks;
 mod line;
+mod maps;
 mod numbers;
 mod outgoing;
 mod place;
@@ -48,6 +49,7 @@ use flight::Flight;
 pub(super) use hooks::pc_of;
 use line::Shadow;
 pub(super) use numbers::finite;
+pub(super) use place::shared_place;
 pub(super) use quick::{Eye, Touch};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -152,6 +154,8 @@ pub(super) struct Watch {
     places: Vec<(bool, (usize, usize))>,
     objects_at: Vec<(usize, (u32, u32))>,
     objects_once: Vec<(u32, u32)>,
+    /// Tensor maps that were edited.
+    maps: maps::Maps,
     /// What the agents behind the warps are.
     kinds: Vec<Kind>,
     /// All checks are on: lanes of a warp are told apart, and costs counted.
@@ -194,6 +198,7 @@ impl Watch {
             places: vec![],
             objects_at: vec![],
             objects_once: vec![],
+            maps: maps::Maps::new(),
             kinds: vec![],
             lanes: env.options.checks == Checks::All,
             costs: Costs::default(),

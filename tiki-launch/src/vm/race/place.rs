@@ -56,7 +56,12 @@ impl Range {
 }
 
 /// Block and byte of a shared address; nothing if there is no such place, which is reported elsewhere.
-pub(super) fn shared_place(team: &Team, b: usize, x: u64, bytes: u64) -> Option<(usize, usize)> {
+pub(in crate::vm) fn shared_place(
+    team: &Team,
+    b: usize,
+    x: u64,
+    bytes: u64,
+) -> Option<(usize, usize)> {
     let rank = (x >> RANK_SHIFT) as usize;
     let b = if rank == 0 { b } else { rank - 1 };
     let at = x & ((1 << RANK_SHIFT) - 1);
