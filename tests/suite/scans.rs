@@ -97,7 +97,7 @@ fn verdict<E: Real>(
     max: bool,
 ) -> std::result::Result<String, String> {
     if !max {
-        return near(got, want, terms, bound);
+        return near(got, want, terms, bound).verdict;
     }
     let same = |(g, w): (&E, &f64)| {
         let (g, w) = (g.wide_of(), E::from_wide(*w).wide_of());
@@ -223,7 +223,13 @@ fn recurrences<E: Real>(
             E::NAME
         );
         // Each step's roundings, and those of the products that carry it on, weaken as it does.
-        push(out, name, None, &got, near(&got, &want, &terms, 48.0 * U));
+        push(
+            out,
+            name,
+            None,
+            &got,
+            near(&got, &want, &terms, 48.0 * U).verdict,
+        );
     }
     Ok(())
 }
