@@ -10,6 +10,9 @@
 //! compares with its `attention_expected` and `lse_expected`. With `--features attention`, on
 //! Hopper or the virtual machine, `tiki::attention` does the same and its gradients are compared with f64.
 
+#[path = "program/mod.rs"]
+mod program;
+
 use std::process::ExitCode;
 use tiki::prelude::*;
 
@@ -92,14 +95,7 @@ pub fn attention<E: Half, const D: usize, const BM: usize, const BN: usize>(
 }
 
 fn run() -> Result<bool, Box<dyn std::error::Error>> {
-    let default = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/examples/data/smollm2_layer15.safetensors"
-    );
-    let path = std::env::args()
-        .nth(1)
-        .unwrap_or_else(|| default.to_string());
-    let file = tiki::checkpoint::Checkpoint::open(&path)?;
+    let file = program::tensors()?;
     let device = tiki::Device::open_default()?;
     let stream = device.stream();
     let read = |name: &str| -> Result<tiki::Tensor<f16, 4>, Box<dyn std::error::Error>> {
@@ -124,7 +120,7 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
         .iter()
         .zip(&lse_expected)
         .map(|(g, e)| (f64::from(*g) * std::f64::consts::LN_2 - e).abs())
-        .fold(0.0, f64::max);
+        .fold(0.0, program::further);
     println!(
         "{}: causal attention of {heads} heads, {length} tokens, width {width}",
         device.name()
@@ -163,7 +159,7 @@ fn library(
         .iter()
         .zip(lse_expected)
         .map(|(g, e)| (f64::from(*g) * std::f64::consts::LN_2 - e).abs())
-        .fold(0.0, f64::max);
+        .fold(0.0, program::further);
     // Any gradient of the output will do: the output's own, half of the sum of its squares.
     let gradients =
         tiki::attention::backward(stream, q, k, v, &attended, &attended.out, None, &options)?;
@@ -230,15 +226,5 @@ fn gradients_of(
 }
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => {
-            eprintln!("error: the result is further from the expected tensor than it may be");
-            ExitCode::FAILURE
-        }
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::from(2)
-        }
-    }
+    program::end(run())
 }

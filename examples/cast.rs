@@ -4,6 +4,9 @@
 //!
 //! `cargo run --release --example cast -- [LENGTH]`
 
+#[path = "program/mod.rs"]
+mod program;
+
 use std::process::ExitCode;
 use tiki::prelude::*;
 
@@ -19,12 +22,7 @@ pub fn cast<A: Element, B: Element>(x: &Global<A, 1>, out: &mut Global<B, 1>) {
 }
 
 fn run() -> Result<bool, Box<dyn std::error::Error>> {
-    let n: usize = match std::env::args().nth(1) {
-        Some(text) => text
-            .parse()
-            .map_err(|_| format!("`{text}` is not a length"))?,
-        None => 100_003,
-    };
+    let n = program::number(1, "a length", 100_003)?;
     let device = tiki::Device::open_default()?;
     let stream = device.stream();
     let x: Vec<f32> = (0..n).map(|i| (i as f32 - 5e4) * 1.001).collect();
@@ -42,15 +40,5 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
 }
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => {
-            eprintln!("error: the result is further from the formula than it may be");
-            ExitCode::FAILURE
-        }
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::from(2)
-        }
-    }
+    program::end(run())
 }

@@ -9,6 +9,9 @@
 //!
 //! `cargo run --release --example cross_entropy -- [WIDTH]`
 
+#[path = "program/mod.rs"]
+mod program;
+
 use std::process::ExitCode;
 use tiki::prelude::*;
 use tiki::rows::walk::{finite, greatest_and_sum};
@@ -65,12 +68,7 @@ pub fn cross_entropy_backward<E: Float, const V: usize>(
 }
 
 fn run() -> Result<bool, Box<dyn std::error::Error>> {
-    let width: usize = match std::env::args().nth(1) {
-        Some(text) => text
-            .parse()
-            .map_err(|_| format!("`{text}` is not a width"))?,
-        None => 5003,
-    };
+    let width = program::number(1, "a width", 5003)?;
     let device = tiki::Device::open_default()?;
     let stream = device.stream();
     let x: Vec<f32> = (0..2 * width)
@@ -97,15 +95,5 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
 }
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => {
-            eprintln!("error: the result is further from the formula than it may be");
-            ExitCode::FAILURE
-        }
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::from(2)
-        }
-    }
+    program::end(run())
 }

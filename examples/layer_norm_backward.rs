@@ -10,6 +10,9 @@
 //!
 //! `cargo run --release --example layer_norm_backward -- [ROWS]`
 
+#[path = "program/mod.rs"]
+mod program;
+
 use std::process::ExitCode;
 use tiki::prelude::*;
 use tiki::rows::walk::added_to_64;
@@ -85,12 +88,7 @@ pub fn column_sums<E: Element>(parts: &Global<f32, 3>, sums: &mut Global<E>) {
 }
 
 fn run() -> Result<bool, Box<dyn std::error::Error>> {
-    let rows: usize = match std::env::args().nth(1) {
-        Some(text) => text
-            .parse()
-            .map_err(|_| format!("`{text}` is not a number of rows"))?,
-        None => 64,
-    };
+    let rows = program::number(1, "a number of rows", 64)?;
     const N: usize = 576;
     let device = tiki::Device::open_default()?;
     let stream = device.stream();
@@ -122,7 +120,7 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
     let sums = sums
         .chunks(N)
         .map(|row| row.iter().map(|v| f64::from(*v)).sum::<f64>());
-    let off_x = sums.map(f64::abs).fold(0.0, f64::max);
+    let off_x = sums.map(f64::abs).fold(0.0, program::further);
     let bias: Vec<f64> = (0..N)
         .map(|c| (0..rows).map(|r| f64::from(g[r * N + c])).sum())
         .collect();
@@ -130,7 +128,7 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
     let pairs = got[N..].iter().zip(&bias);
     let off_b = pairs
         .map(|(a, b)| (f64::from(*a) - b).abs())
-        .fold(0.0, f64::max);
+        .fold(0.0, program::further);
     println!(
         "{}: layer_norm_backward of {rows} x {N}, at most {off_x:.1e} and {off_b:.1e} off",
         device.name()
@@ -140,15 +138,5 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
 }
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => {
-            eprintln!("error: the result is further from the formula than it may be");
-            ExitCode::FAILURE
-        }
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::from(2)
-        }
-    }
+    program::end(run())
 }

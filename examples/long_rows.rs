@@ -12,6 +12,9 @@
 //!
 //! `cargo run --release --example long_rows -- [WIDTH]`
 
+#[path = "program/mod.rs"]
+mod program;
+
 use std::process::ExitCode;
 use tiki::prelude::*;
 use tiki::rows::walk::{finite, greatest_and_sum};
@@ -118,12 +121,7 @@ pub fn softmax_long<E: Float, const LOG: bool, const V: usize>(x: &Global<E>, ou
 }
 
 fn run() -> Result<bool, Box<dyn std::error::Error>> {
-    let width: usize = match std::env::args().nth(1) {
-        Some(text) => text
-            .parse()
-            .map_err(|_| format!("`{text}` is not a width"))?,
-        None => 10_007,
-    };
+    let width = program::number(1, "a width", 10_007)?;
     let device = tiki::Device::open_default()?;
     let x: Vec<f32> = (0..3 * width)
         .map(|i| (i * 7919 % 1009) as f32 / 100.0)
@@ -135,7 +133,7 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
     let sums = result
         .chunks(width.max(1))
         .map(|row| row.iter().map(|v| f64::from(*v)).sum::<f64>());
-    let furthest = sums.map(|s| (s - 1.0).abs()).fold(0.0, f64::max);
+    let furthest = sums.map(|s| (s - 1.0).abs()).fold(0.0, program::further);
     println!(
         "{}: softmax of 3 x {width}, sums at most {furthest:.1e} off 1",
         device.name()
@@ -145,15 +143,5 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
 }
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => {
-            eprintln!("error: the result is further from the formula than it may be");
-            ExitCode::FAILURE
-        }
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::from(2)
-        }
-    }
+    program::end(run())
 }

@@ -10,6 +10,9 @@
 //!
 //! `cargo run --release --example rms_norm_backward -- [ROWS]`
 
+#[path = "program/mod.rs"]
+mod program;
+
 use std::process::ExitCode;
 use tiki::prelude::*;
 use tiki::rows::walk::added_to_64;
@@ -66,12 +69,7 @@ pub fn column_sum<E: Element>(parts: &Global<f32>, sum: &mut Global<E, 1>) {
 }
 
 fn run() -> Result<bool, Box<dyn std::error::Error>> {
-    let rows: usize = match std::env::args().nth(1) {
-        Some(text) => text
-            .parse()
-            .map_err(|_| format!("`{text}` is not a number of rows"))?,
-        None => 64,
-    };
+    let rows = program::number(1, "a number of rows", 64)?;
     const N: usize = 576;
     const EPS: f64 = 1e-5;
     let device = tiki::Device::open_default()?;
@@ -112,7 +110,7 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
         let pairs = got.iter().zip(want);
         pairs
             .map(|(g, w)| (f64::from(*g) - w).abs())
-            .fold(0.0, f64::max)
+            .fold(0.0, program::further)
     };
     let (off_x, off_w) = (off(d_x.to_vec()?, &want_x), off(d_w.to_vec()?, &want_w));
     println!(
@@ -124,15 +122,5 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
 }
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => {
-            eprintln!("error: the result is further from the formula than it may be");
-            ExitCode::FAILURE
-        }
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::from(2)
-        }
-    }
+    program::end(run())
 }
