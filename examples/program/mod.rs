@@ -4,6 +4,10 @@
 //! `error:` line says so.
 
 #![allow(dead_code, reason = "each program uses its part")]
+#![allow(
+    clippy::duplicate_mod,
+    reason = "tests take several programs in, each with its own"
+)]
 
 use std::error::Error;
 use std::process::ExitCode;

@@ -19,8 +19,9 @@ mod given;
 pub mod inputs;
 pub mod kernels;
 mod library;
+pub mod rings;
 pub mod rows;
-mod scans;
+pub mod scans;
 mod special;
 
 use tiki::prelude::Element as Typed;
