@@ -5,6 +5,9 @@
 //!
 //! `cargo run --release --example add -- [LENGTH]`
 
+#[path = "program/mod.rs"]
+mod program;
+
 use std::process::ExitCode;
 use tiki::prelude::*;
 
@@ -21,14 +24,10 @@ pub fn add(x: &Global<f32, 1>, y: &Global<f32, 1>, out: &mut Global<f32, 1>) {
 const MOST: usize = 1 << 28;
 
 fn run() -> Result<bool, Box<dyn std::error::Error>> {
-    let n: usize = match std::env::args().nth(1) {
-        Some(text) => text
-            .parse()
-            .ok()
-            .filter(|n| *n <= MOST)
-            .ok_or_else(|| format!("`{text}` is not a length of at most {MOST}"))?,
-        None => 1_000_003,
-    };
+    let n = program::number(1, "a length", 1_000_003)?;
+    if n > MOST {
+        return Err(format!("`{n}` is not a length of at most {MOST}").into());
+    }
     let device = tiki::Device::open_default()?;
     let stream = device.stream();
     let x: Vec<f32> = (0..n).map(|i| (i % 8191) as f32 * 0.25 - 1000.0).collect();
@@ -48,12 +47,5 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
 }
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::from(2)
-        }
-    }
+    program::end(run())
 }

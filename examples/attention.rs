@@ -13,6 +13,9 @@
 //! With a second file, `pipeline.svg` or `pipeline.json`, it runs on the virtual machine and writes for each kernel what
 //! the first block's warps loaded, waited for and multiplied at what time (`pipeline-KERNEL.svg`; JSON for Perfetto).
 
+#[path = "program/mod.rs"]
+mod program;
+
 use std::process::ExitCode;
 use tiki::prelude::*;
 
@@ -95,14 +98,7 @@ pub fn attention<E: Half, const D: usize, const BM: usize, const BN: usize>(
 }
 
 fn run() -> Result<bool, Box<dyn std::error::Error>> {
-    let default = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/examples/data/smollm2_layer15.safetensors"
-    );
-    let path = std::env::args()
-        .nth(1)
-        .unwrap_or_else(|| default.to_string());
-    let file = tiki::checkpoint::Checkpoint::open(&path)?;
+    let file = program::tensors()?;
     let timeline = std::env::args().nth(2);
     let recorder = tiki::vm::Recorder::of([0; 3]);
     let device = match &timeline {
@@ -132,7 +128,7 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
         .iter()
         .zip(&lse_expected)
         .map(|(g, e)| (f64::from(*g) * std::f64::consts::LN_2 - e).abs())
-        .fold(0.0, f64::max);
+        .fold(0.0, program::further);
     println!(
         "{}: causal attention of {heads} heads, {length} tokens, width {width}",
         device.name()
@@ -203,7 +199,7 @@ fn library(
         .iter()
         .zip(lse_expected)
         .map(|(g, e)| (f64::from(*g) * std::f64::consts::LN_2 - e).abs())
-        .fold(0.0, f64::max);
+        .fold(0.0, program::further);
     // Any gradient of the output will do: the output's own, half of the sum of its squares.
     let gradients =
         tiki::attention::backward(stream, q, k, v, &attended, &attended.out, None, &options)?;
@@ -270,15 +266,5 @@ fn gradients_of(
 }
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => {
-            eprintln!("error: the result is further from the expected tensor than it may be");
-            ExitCode::FAILURE
-        }
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::from(2)
-        }
-    }
+    program::end(run())
 }

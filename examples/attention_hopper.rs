@@ -10,6 +10,9 @@
 //! `cargo run --release --example attention_hopper -- [HEADS LENGTH]` checks sampled rows against f64 and
 //! prints the speed (head dimension 128).
 
+#[path = "program/mod.rs"]
+mod program;
+
 use std::process::ExitCode;
 use tiki::prelude::*;
 
@@ -138,14 +141,8 @@ pub fn attention_hopper<E: Half, const D: usize, const BN: usize>(
 
 fn run() -> Result<bool, Box<dyn std::error::Error>> {
     const D: usize = 128;
-    let mut args = std::env::args().skip(1);
-    let mut extent = |default: usize| match args.next() {
-        Some(text) => text
-            .parse()
-            .map_err(|_| format!("`{text}` is not an extent")),
-        None => Ok(default),
-    };
-    let (heads, length) = (extent(2)?, extent(200)?);
+    let extent = |nth: usize, default: usize| program::number(nth, "an extent", default);
+    let (heads, length) = (extent(1, 2)?, extent(2, 200)?);
     let device = tiki::Device::open_default()?;
     let stream = device.stream();
     let random = |seed: u64| -> Vec<f16> {
@@ -193,10 +190,10 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
                 .enumerate()
                 .map(|(c, w)| w / total * at(&v, c, d))
                 .sum();
-            worst = worst.max((got[row * D + d].to_f64() - exact).abs() / bound);
+            worst = program::further(worst, (got[row * D + d].to_f64() - exact).abs() / bound);
         }
         let log = f64::from(got_lse[row]) * std::f64::consts::LN_2;
-        worst = worst.max((log - top - total.ln()).abs() / 1e-4);
+        worst = program::further(worst, (log - top - total.ln()).abs() / 1e-4);
     }
     let time = tiki::bench::Bench {
         samples: 10,
@@ -218,15 +215,5 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
 }
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => {
-            eprintln!("error: the result is outside the bound");
-            ExitCode::FAILURE
-        }
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::from(2)
-        }
-    }
+    program::end(run())
 }

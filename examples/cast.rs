@@ -4,27 +4,25 @@
 //!
 //! `cargo run --release --example cast -- [LENGTH]`
 
+#[path = "program/mod.rs"]
+mod program;
+
 use std::process::ExitCode;
 use tiki::prelude::*;
 
-#[tiki::kernel(threads = 256, grid = [x.dim(0).div_ceil(2048)], build(
+#[tiki::kernel(threads = 128, grid = [x.dim(0).div_ceil(1024)], build(
     (A = f32, B = f16), (A = f32, B = bf16), (A = f16, B = f32), (A = bf16, B = f32), (A = f16, B = bf16), (A = bf16, B = f16),
 ))]
 pub fn cast<A: Element, B: Element>(x: &Global<A, 1>, out: &mut Global<B, 1>) {
     require!(x.dim(0) == out.dim(0));
     let at = [block_idx().x];
-    let map = ThreadMap::linear(256).vector_up_to(16 / B::BYTES);
-    let v = x.tile([2048], at).load(map);
-    out.tile_mut([2048], at).store(&v.cast::<B>());
+    let map = ThreadMap::linear(128).vector_up_to(16 / B::BYTES);
+    let v = x.tile([1024], at).load(map);
+    out.tile_mut([1024], at).store(&v.cast::<B>());
 }
 
 fn run() -> Result<bool, Box<dyn std::error::Error>> {
-    let n: usize = match std::env::args().nth(1) {
-        Some(text) => text
-            .parse()
-            .map_err(|_| format!("`{text}` is not a length"))?,
-        None => 100_003,
-    };
+    let n = program::number(1, "a length", 100_003)?;
     let device = tiki::Device::open_default()?;
     let stream = device.stream();
     let x: Vec<f32> = (0..n).map(|i| (i as f32 - 5e4) * 1.001).collect();
@@ -42,15 +40,5 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
 }
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => {
-            eprintln!("error: the result is further from the formula than it may be");
-            ExitCode::FAILURE
-        }
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::from(2)
-        }
-    }
+    program::end(run())
 }

@@ -10,6 +10,9 @@
 //! here, the main loops out of the library (`tiki::gemm::schedule`), which its own instances are made of too.
 
 use std::error::Error;
+#[path = "program/mod.rs"]
+mod program;
+
 use std::process::ExitCode;
 use tiki::gemm::schedule::{fill_stages, multiply_ring, multiply_stages, stage_slab};
 use tiki::gemm::{Epilogue, GemmError, product};
@@ -212,7 +215,7 @@ fn run() -> Result<bool, Box<dyn Error>> {
         let bound =
             k as f64 * 2f64.powi(-23) * size + exact.abs() * 2f64.powi(-11) + 2f64.powi(-25);
         let off = (got[i].to_f64() - exact).abs() / bound;
-        worst = if off <= worst { worst } else { off }; // NaN stays
+        worst = program::further(worst, off);
     }
     let mut refused = None;
     let time = tiki::bench::Bench {
@@ -246,15 +249,5 @@ fn run() -> Result<bool, Box<dyn Error>> {
 }
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => {
-            eprintln!("error: the result is outside the bound");
-            ExitCode::FAILURE
-        }
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::from(2)
-        }
-    }
+    program::end(run())
 }

@@ -7,6 +7,9 @@
 //!
 //! `cargo run --release --example layer_norm -- [ROWS]`
 
+#[path = "program/mod.rs"]
+mod program;
+
 use std::process::ExitCode;
 use tiki::prelude::*;
 
@@ -98,12 +101,7 @@ pub fn add_layer_norm<E: Element, const N: usize, const T: usize>(
 }
 
 fn run() -> Result<bool, Box<dyn std::error::Error>> {
-    let rows: usize = match std::env::args().nth(1) {
-        Some(text) => text
-            .parse()
-            .map_err(|_| format!("`{text}` is not a number of rows"))?,
-        None => 64,
-    };
+    let rows = program::number(1, "a number of rows", 64)?;
     const N: usize = 576;
     let device = tiki::Device::open_default()?;
     let stream = device.stream();
@@ -139,7 +137,7 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
         .iter()
         .zip(&expected)
         .map(|(r, e)| (f64::from(*r) - e).abs())
-        .fold(0.0, f64::max);
+        .fold(0.0, program::further);
     println!(
         "{}: layer_norm of {rows} x {N}, at most {furthest:.1e} off",
         device.name()
@@ -149,15 +147,5 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
 }
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => {
-            eprintln!("error: the result is further from the formula than it may be");
-            ExitCode::FAILURE
-        }
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::from(2)
-        }
-    }
+    program::end(run())
 }

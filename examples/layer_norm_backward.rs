@@ -6,9 +6,15 @@
 //! 1. `layer_norm_backward`: as many blocks as `parts` has pairs of rows, chosen by the caller. Block b takes the rows
 //!    b, b + blocks, ..; it loads the next row before it reduces the present one, and adds up both gradients in registers,
 //!    in f32: row b of `parts` is the weight's share, row b + blocks the bias's.
+//!    `layer_norm_backward_ring`: the next `S - 1` rows come by asynchronous copies, products are fused with sums, and
+//!    what only waits for the mean is summed at once: `mean(s * u)` is `r * mean(s * (x - mean))`. For widths in which a row
+//!    is whole accesses of 16 bytes.
 //! 2. `column_sums` adds the blocks' parts in a fixed order: a result is reproducible bit for bit.
 //!
 //! `cargo run --release --example layer_norm_backward -- [ROWS]`
+
+#[path = "program/mod.rs"]
+mod program;
 
 use std::process::ExitCode;
 use tiki::prelude::*;
@@ -73,6 +79,64 @@ pub fn layer_norm_backward<E: Element, const N: usize, const T: usize>(
         .store(&d_bias);
 }
 
+#[tiki::kernel(contract, threads = T, grid = [parts.dim(1)], build(
+    (E = f16, N = 4096, T = 256, S = 3),
+    (E = bf16, N = 4096, T = 256, S = 3),
+    (E = f32, N = 4096, T = 512, S = 3),
+))]
+pub fn layer_norm_backward_ring<E: Element, const N: usize, const T: usize, const S: usize>(
+    x: &Global<E>,
+    weight: &Global<E, 1>,
+    d_out: &Global<E>,
+    d_x: &mut Global<E>,
+    parts: &mut Global<f32, 3>,
+    eps: f32,
+) {
+    require!(x.dim(1) == N && weight.dim(0) == N && parts.dim(0) == 2 && parts.dim(2) == N);
+    require!(d_out.shape() == x.shape() && d_x.shape() == x.shape());
+    let map = ThreadMap::linear(T).vector_up_to(16 / E::BYTES);
+    let (first, blocks) = (block_idx().x, parts.dim(1));
+    let x_s = Shared::<E>::stages(S, layout!((1, N):(N, 1)));
+    let g_s = Shared::<E>::stages(S, layout!((1, N):(N, 1)));
+    let (pipe, load) = (Pipeline::cp_async(S), Load::cp_async(T));
+    // Rows past the last are zeros, and add nothing.
+    let fetch = |k: usize| {
+        let (s, row) = (pipe.acquire(), first + k * blocks);
+        load.copy(&x.tile([1, N], [row, 0]), x_s.stage(s));
+        load.copy(&d_out.tile([1, N], [row, 0]), g_s.stage(s));
+        pipe.commit();
+    };
+    let w = weight.tile([N], [0]).load(map);
+    for k in 0..S - 1 {
+        fetch(k);
+    }
+    let mut d_weight = w.cast::<f32>().map(|_| 0.0f32);
+    let mut d_bias = w.cast::<f32>().map(|_| 0.0f32);
+    for k in 0..x.dim(0).div_ceil(blocks) {
+        let s = pipe.wait();
+        fetch(k + S - 1);
+        let v = x_s.stage(s).load(map).cast::<f32>();
+        let g = g_s.stage(s).load(map).cast::<f32>();
+        let s = g.cols(&w.cast::<f32>(), |g, w| g * w);
+        let mean = v.row_sum().map(|s| s / N as f32);
+        let level = s.row_sum().map(|s| s / N as f32);
+        let centred = v.rows(&mean, |a, m| a - m);
+        let squares = (&centred * &centred).row_sum();
+        let dot = (&s * &centred).row_sum();
+        let r = squares.map(|s| rsqrt(s / N as f32 + eps));
+        let slope = dot.zip(&r, |d, r| d * r * r / N as f32);
+        let across = centred.rows(&slope, |u, k| u * k);
+        let d = s.rows(&level, |s, m| s - m) - &across;
+        d_x.tile_mut([1, N], [first + k * blocks, 0])
+            .store(&d.rows(&r, |d, r| d * r).cast::<E>());
+        let unit = centred.rows(&r, |a, r| a * r);
+        d_weight = &d_weight + &(&g * &unit).col_sum();
+        d_bias = &d_bias + &g.col_sum();
+    }
+    parts.at_mut([0, first]).tile_mut([N], [0]).store(&d_weight);
+    parts.at_mut([1, first]).tile_mut([N], [0]).store(&d_bias);
+}
+
 /// The sums of `parts` over its middle axis.
 #[tiki::kernel(threads = 256, grid = [parts.dim(2).div_ceil(32), parts.dim(0)], build((E = f16), (E = bf16), (E = f32)))]
 pub fn column_sums<E: Element>(parts: &Global<f32, 3>, sums: &mut Global<E>) {
@@ -85,12 +149,7 @@ pub fn column_sums<E: Element>(parts: &Global<f32, 3>, sums: &mut Global<E>) {
 }
 
 fn run() -> Result<bool, Box<dyn std::error::Error>> {
-    let rows: usize = match std::env::args().nth(1) {
-        Some(text) => text
-            .parse()
-            .map_err(|_| format!("`{text}` is not a number of rows"))?,
-        None => 64,
-    };
+    let rows = program::number(1, "a number of rows", 64)?;
     const N: usize = 576;
     let device = tiki::Device::open_default()?;
     let stream = device.stream();
@@ -122,7 +181,7 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
     let sums = sums
         .chunks(N)
         .map(|row| row.iter().map(|v| f64::from(*v)).sum::<f64>());
-    let off_x = sums.map(f64::abs).fold(0.0, f64::max);
+    let off_x = sums.map(f64::abs).fold(0.0, program::further);
     let bias: Vec<f64> = (0..N)
         .map(|c| (0..rows).map(|r| f64::from(g[r * N + c])).sum())
         .collect();
@@ -130,7 +189,7 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
     let pairs = got[N..].iter().zip(&bias);
     let off_b = pairs
         .map(|(a, b)| (f64::from(*a) - b).abs())
-        .fold(0.0, f64::max);
+        .fold(0.0, program::further);
     println!(
         "{}: layer_norm_backward of {rows} x {N}, at most {off_x:.1e} and {off_b:.1e} off",
         device.name()
@@ -140,15 +199,5 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
 }
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => {
-            eprintln!("error: the result is further from the formula than it may be");
-            ExitCode::FAILURE
-        }
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::from(2)
-        }
-    }
+    program::end(run())
 }

@@ -4,13 +4,16 @@
 //! walk reads what the first has left in the second-level cache. (Rows of up to 16384 columns whose width is known at
 //! build time stay in registers: `rms_norm`, `layer_norm`, `softmax`.)
 //!
-//! - The greatest and the sum of a softmax are kept together: where a chunk raises the greatest, the sum so far shrinks
-//!   by the exponential of the difference. A row of minus infinity alone gives zeros, and minus infinity as logarithm.
+//! - The greatest and the sum of a softmax are kept together, each thread's own ([`greatest_and_sum`]): threads meet
+//!   once a row. A row of minus infinity alone gives zeros, and minus infinity as logarithm.
 //! - LayerNorm takes the mean first and the variance about it after, in a walk of its own: nothing cancels.
 //!
 //! `V` is the width of the accesses, in elements, of which the row's width must be a multiple.
 //!
 //! `cargo run --release --example long_rows -- [WIDTH]`
+
+#[path = "program/mod.rs"]
+mod program;
 
 use std::process::ExitCode;
 use tiki::prelude::*;
@@ -98,32 +101,27 @@ pub fn softmax_long<E: Float, const LOG: bool, const V: usize>(x: &Global<E>, ou
     let row = block_idx().x;
     let map = ThreadMap::linear(256).vector_up_to(V);
     let chunks = x.dim(1).div_ceil(4096);
-    let (top, sum) = greatest_and_sum::<E>(x, row, || chunks, map);
-    let shift = top.map(|m| finite(m));
-    let scale = sum.map(|s| {
-        if LOG {
-            log(s)
-        } else if s == 0.0 {
-            0.0
-        } else {
-            1.0 / s
-        }
-    });
+    let (top, sum) = greatest_and_sum::<E, 4096, 256>(x, row, || chunks, map);
+    let shift = finite(top);
+    let scale = if LOG {
+        log(sum)
+    } else if sum == 0.0 {
+        0.0
+    } else {
+        1.0 / sum
+    };
     for j in 0..chunks {
         let v = x.tile([1, 4096], [row, j]).load(map).cast::<f32>();
-        let moved = v.rows(&shift, |a, m| a - m);
-        let y = moved.rows(&scale, |a, s| if LOG { a - s } else { exp(a) * s });
+        let y = v.map(|a| {
+            let a = a - shift;
+            if LOG { a - scale } else { exp(a) * scale }
+        });
         out.tile_mut([1, 4096], [row, j]).store(&y.cast::<E>());
     }
 }
 
 fn run() -> Result<bool, Box<dyn std::error::Error>> {
-    let width: usize = match std::env::args().nth(1) {
-        Some(text) => text
-            .parse()
-            .map_err(|_| format!("`{text}` is not a width"))?,
-        None => 10_007,
-    };
+    let width = program::number(1, "a width", 10_007)?;
     let device = tiki::Device::open_default()?;
     let x: Vec<f32> = (0..3 * width)
         .map(|i| (i * 7919 % 1009) as f32 / 100.0)
@@ -135,7 +133,7 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
     let sums = result
         .chunks(width.max(1))
         .map(|row| row.iter().map(|v| f64::from(*v)).sum::<f64>());
-    let furthest = sums.map(|s| (s - 1.0).abs()).fold(0.0, f64::max);
+    let furthest = sums.map(|s| (s - 1.0).abs()).fold(0.0, program::further);
     println!(
         "{}: softmax of 3 x {width}, sums at most {furthest:.1e} off 1",
         device.name()
@@ -145,15 +143,5 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
 }
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => {
-            eprintln!("error: the result is further from the formula than it may be");
-            ExitCode::FAILURE
-        }
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::from(2)
-        }
-    }
+    program::end(run())
 }

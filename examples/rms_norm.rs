@@ -1,12 +1,15 @@
 //! RMSNorm: `out = x / sqrt(mean(x * x) + eps) * weight`, row by row.
 //!
-//! One block a row. Each byte comes from memory once: rows of up to 8192 columns are read a second time where they are
-//! written, out of the caches, which are asked to keep them until then and to let go of them after (on an H200 that is
-//! 4% faster than holding them in registers); longer rows, and those of 8 KiB, stay in registers. 16-bit inputs are computed in f32. A thread holds 16 to 32 values: enough loads in flight to keep
+//! One block a row. Each byte comes from memory once: rows are read a second time where they are written, out of the
+//! caches, which are asked to keep them until then and to let go of them after (on an H200 that is up to 4% faster than
+//! holding them in registers); rows of 8 KiB, and of 16-bit types those of more than 8192 columns, stay in registers. 16-bit inputs are computed in f32. A thread holds 16 to 32 values: enough loads in flight to keep
 //! the memory busy, few enough warps that the reduction costs little. NaN and infinity in a row make that row NaN, as the formula says.
 //!
 //! `cargo run --release --example rms_norm -- [FILE]` reads `hidden` and `norm_weight` of a safetensors
 //! file, and compares with its `rms_norm_expected`.
+
+#[path = "program/mod.rs"]
+mod program;
 
 use std::process::ExitCode;
 use tiki::prelude::*;
@@ -26,7 +29,7 @@ use tiki::prelude::*;
     (E = f32, N = 8192, T = 512),
     (E = f16, N = 16384, T = 512),
     (E = bf16, N = 16384, T = 512),
-    (E = f32, N = 16384, T = 512),
+    (E = f32, N = 16384, T = 1024),
 ))]
 pub fn rms_norm<E: Element, const N: usize, const T: usize>(
     x: &Global<E>,
@@ -38,7 +41,7 @@ pub fn rms_norm<E: Element, const N: usize, const T: usize>(
     let row = block_idx().x;
     let map = ThreadMap::linear(T).vector_up_to(16 / E::BYTES);
     let tile = x.tile([1, N], [row, 0]);
-    if N > 8192 || N * E::BYTES == 8192 {
+    if N * E::BYTES == 8192 || (N > 8192 && E::BYTES == 2) {
         let v = tile.load(map).cast::<f32>();
         let w = weight.tile([N], [0]).load(map).cast::<f32>();
         let inv_rms = (&v * &v).row_sum().map(|s| rsqrt(s / N as f32 + eps));
@@ -47,21 +50,31 @@ pub fn rms_norm<E: Element, const N: usize, const T: usize>(
     } else {
         let v = tile.evict_last().load(map).cast::<f32>();
         let inv_rms = (&v * &v).row_sum().map(|s| rsqrt(s / N as f32 + eps));
-        let w = weight.tile([N], [0]).evict_last().load(map).cast::<f32>();
-        let again = tile.evict_first().load(map).cast::<f32>();
-        let y = again.rows(&inv_rms, |a, r| a * r).cols(&w, |a, g| a * g);
-        out.tile_mut([1, N], [row, 0]).store(&y.cast::<E>());
+        // Piece by piece, where a whole row would take too many registers.
+        let piece = if N * E::BYTES > 32768 { N / 4 } else { N };
+        #[unroll]
+        for k in 0..N / piece {
+            let w = weight.tile([piece], [k]).evict_last().load(map);
+            let again = x.tile([1, piece], [row, k]).evict_first().load(map);
+            let y = again
+                .cast::<f32>()
+                .rows(&inv_rms, |a, r| a * r)
+                .cols(&w.cast::<f32>(), |a, g| a * g);
+            out.tile_mut([1, piece], [row, k])
+                .evict_first()
+                .store(&y.cast::<E>());
+        }
     }
 }
 
 /// Of the sum of two tensors, which is written too (the residual stream of a transformer). The sum is normalised as it
-/// was before it is rounded.
+/// was before it is rounded. Inputs of 16 bits are read twice as above, and both results leave at the end: 5% faster.
 #[tiki::kernel(threads = T, grid = [x.dim(0)], build(
     (E = f16, N = 576, T = 96),
     (E = bf16, N = 576, T = 96),
     (E = f32, N = 576, T = 96),
-    (E = f16, N = 4096, T = 256),
-    (E = bf16, N = 4096, T = 256),
+    (E = f16, N = 4096, T = 512),
+    (E = bf16, N = 4096, T = 512),
     (E = f32, N = 4096, T = 512),
 ))]
 pub fn add_rms_norm<E: Element, const N: usize, const T: usize>(
@@ -76,25 +89,32 @@ pub fn add_rms_norm<E: Element, const N: usize, const T: usize>(
     require!(sum.shape() == x.shape() && out.shape() == x.shape());
     let row = block_idx().x;
     let map = ThreadMap::linear(T).vector_up_to(16 / E::BYTES);
-    let a = x.tile([1, N], [row, 0]).load(map).cast::<f32>();
-    let b = residual.tile([1, N], [row, 0]).load(map).cast::<f32>();
-    let v = &a + &b;
-    sum.tile_mut([1, N], [row, 0]).store(&v.cast::<E>());
-    let inv_rms = (&v * &v).row_sum().map(|s| rsqrt(s / N as f32 + eps));
-    let w = weight.tile([N], [0]).load(map).cast::<f32>();
-    let y = v.rows(&inv_rms, |a, r| a * r).cols(&w, |a, g| a * g);
-    out.tile_mut([1, N], [row, 0]).store(&y.cast::<E>());
+    let (xs, rs) = (x.tile([1, N], [row, 0]), residual.tile([1, N], [row, 0]));
+    if E::BYTES == 2 {
+        let v = &xs.evict_last().load(map).cast::<f32>() + &rs.evict_last().load(map).cast::<f32>();
+        let inv_rms = (&v * &v).row_sum().map(|s| rsqrt(s / N as f32 + eps));
+        let w = weight.tile([N], [0]).evict_last().load(map).cast::<f32>();
+        let again =
+            &xs.evict_first().load(map).cast::<f32>() + &rs.evict_first().load(map).cast::<f32>();
+        let y = again.rows(&inv_rms, |a, r| a * r).cols(&w, |a, g| a * g);
+        sum.tile_mut([1, N], [row, 0])
+            .evict_first()
+            .store(&again.cast::<E>());
+        out.tile_mut([1, N], [row, 0])
+            .evict_first()
+            .store(&y.cast::<E>());
+    } else {
+        let v = &xs.load(map).cast::<f32>() + &rs.load(map).cast::<f32>();
+        sum.tile_mut([1, N], [row, 0]).store(&v.cast::<E>());
+        let inv_rms = (&v * &v).row_sum().map(|s| rsqrt(s / N as f32 + eps));
+        let w = weight.tile([N], [0]).load(map).cast::<f32>();
+        let y = v.rows(&inv_rms, |a, r| a * r).cols(&w, |a, g| a * g);
+        out.tile_mut([1, N], [row, 0]).store(&y.cast::<E>());
+    }
 }
 
 fn run() -> Result<bool, Box<dyn std::error::Error>> {
-    let default = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/examples/data/smollm2_layer15.safetensors"
-    );
-    let path = std::env::args()
-        .nth(1)
-        .unwrap_or_else(|| default.to_string());
-    let file = tiki::checkpoint::Checkpoint::open(&path)?;
+    let file = program::tensors()?;
     let device = tiki::Device::open_default()?;
     let stream = device.stream();
     let x = file.load::<f16, 2>(&device, "hidden")?;
@@ -122,15 +142,5 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
 }
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => {
-            eprintln!("error: the result is further from the expected tensor than it may be");
-            ExitCode::FAILURE
-        }
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::from(2)
-        }
-    }
+    program::end(run())
 }

@@ -8,6 +8,9 @@
 //!
 //! `cargo run --release --example rope`
 
+#[path = "program/mod.rs"]
+mod program;
+
 use std::process::ExitCode;
 use tiki::prelude::*;
 
@@ -92,8 +95,8 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
     let furthest = pairs
         .iter()
         .zip(&x)
-        .map(|(a, b)| (a - b).abs())
-        .fold(0.0, f32::max);
+        .map(|(a, b)| f64::from((a - b).abs()))
+        .fold(0.0, program::further);
     println!(
         "{}: turned and back, at most {furthest:.1e} off",
         device.name()
@@ -103,15 +106,5 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
 }
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => {
-            eprintln!("error: the result is further from the formula than it may be");
-            ExitCode::FAILURE
-        }
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::from(2)
-        }
-    }
+    program::end(run())
 }

@@ -7,6 +7,9 @@
 //!
 //! `cargo run --release --example row_sum -- [FILE]` reads `hidden` of a safetensors file.
 
+#[path = "program/mod.rs"]
+mod program;
+
 use std::process::ExitCode;
 use tiki::prelude::*;
 
@@ -108,14 +111,7 @@ pub fn row_extremes<E: Float, const V: usize>(
 }
 
 fn run() -> Result<bool, Box<dyn std::error::Error>> {
-    let default = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/examples/data/smollm2_layer15.safetensors"
-    );
-    let path = std::env::args()
-        .nth(1)
-        .unwrap_or_else(|| default.to_string());
-    let file = tiki::checkpoint::Checkpoint::open(&path)?;
+    let file = program::tensors()?;
     let device = tiki::Device::open_default()?;
     let stream = device.stream();
     let x = file.load::<f16, 2>(&device, "hidden")?;
@@ -143,7 +139,7 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
     let wrong = values
         .chunks(columns)
         .zip(sums.iter().zip(&expected))
-        .filter(|(r, (s, e))| (f64::from(**s) - **e).abs() > bound(r))
+        .filter(|(r, (s, e))| program::further(0.0, (f64::from(**s) - **e).abs()) > bound(r))
         .count();
     let misplaced = place
         .to_vec()?
@@ -160,12 +156,5 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
 }
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::from(2)
-        }
-    }
+    program::end(run())
 }

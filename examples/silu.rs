@@ -6,6 +6,9 @@
 //!
 //! `cargo run --release --example silu -- [FILE]` reads `gate` and `up` of a safetensors file.
 
+#[path = "program/mod.rs"]
+mod program;
+
 use std::process::ExitCode;
 use tiki::prelude::*;
 
@@ -22,45 +25,51 @@ pub fn sigmoid<E: Element>(x: f32) -> f32 {
     }
 }
 
-#[tiki::kernel(threads = 128, grid = [gate.dim(0).div_ceil(1024)], build((E = f16), (E = bf16), (E = f32)))]
+/// `x / (1 + exp(-2 u))` for results of 16 bits, in few instructions. Both terms below the line carry a factor of 2^-10, so
+/// that the exponential overflows only where the result is less than half of the least that bf16 has.
+#[tiki::device]
+pub fn half_gelu(x: f32) -> f32 {
+    // -2 u log2(e) = -sqrt(8 / pi) log2(e) (x + 0.044715 x^3)
+    let inner = fma(-0.102_943_24 * x, x, -2.302_208_2);
+    let least = 0.000_976_562_5;
+    x * least * recip(least + exp2_fast(fma(x, inner, -10.0)))
+}
+
+#[tiki::kernel(threads = 128, grid = [gate.dim(0).div_ceil(2048 / E::BYTES)], build((E = f16), (E = bf16), (E = f32)))]
 pub fn silu_mul<E: Element>(gate: &Global<E, 1>, up: &Global<E, 1>, out: &mut Global<E, 1>) {
     require!(gate.dim(0) == up.dim(0) && gate.dim(0) == out.dim(0));
     let map = ThreadMap::linear(128).vector_up_to(16 / E::BYTES);
     let at = [block_idx().x];
-    let g = gate.tile([1024], at).load(map).cast::<f32>();
-    let u = up.tile([1024], at).load(map).cast::<f32>();
+    let g = gate.tile([2048 / E::BYTES], at).load(map).cast::<f32>();
+    let u = up.tile([2048 / E::BYTES], at).load(map).cast::<f32>();
     let y = g.zip(&u, |g, u| {
         let silu = g * sigmoid::<E>(g);
         (if g == f32::NEG_INFINITY { 0.0 } else { silu }) * u
     });
-    out.tile_mut([1024], at).store(&y.cast::<E>());
+    out.tile_mut([2048 / E::BYTES], at).store(&y.cast::<E>());
 }
 
-#[tiki::kernel(threads = 128, grid = [gate.dim(0).div_ceil(1024)], build((E = f16), (E = bf16), (E = f32)))]
+#[tiki::kernel(threads = 128, grid = [gate.dim(0).div_ceil(2048 / E::BYTES)], build((E = f16), (E = bf16), (E = f32)))]
 pub fn gelu_mul<E: Element>(gate: &Global<E, 1>, up: &Global<E, 1>, out: &mut Global<E, 1>) {
     require!(gate.dim(0) == up.dim(0) && gate.dim(0) == out.dim(0));
     let map = ThreadMap::linear(128).vector_up_to(16 / E::BYTES);
     let at = [block_idx().x];
-    let g = gate.tile([1024], at).load(map).cast::<f32>();
-    let u = up.tile([1024], at).load(map).cast::<f32>();
+    let g = gate.tile([2048 / E::BYTES], at).load(map).cast::<f32>();
+    let u = up.tile([2048 / E::BYTES], at).load(map).cast::<f32>();
     let y = g.zip(&u, |g, u| {
-        // 2 sqrt(2 / pi) (g + 0.044715 g^3)
-        let twice = 1.595_769_1 * g * fma(0.044_715 * g, g, 1.0);
-        let gelu = g * sigmoid::<E>(twice);
+        let gelu = if E::BYTES == 2 {
+            half_gelu(g)
+        } else {
+            // 2 sqrt(2 / pi) (g + 0.044715 g^3)
+            g * sigmoid::<E>(1.595_769_1 * g * fma(0.044_715 * g, g, 1.0))
+        };
         (if g == f32::NEG_INFINITY { 0.0 } else { gelu }) * u
     });
-    out.tile_mut([1024], at).store(&y.cast::<E>());
+    out.tile_mut([2048 / E::BYTES], at).store(&y.cast::<E>());
 }
 
 fn run() -> Result<bool, Box<dyn std::error::Error>> {
-    let default = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/examples/data/smollm2_layer15.safetensors"
-    );
-    let path = std::env::args()
-        .nth(1)
-        .unwrap_or_else(|| default.to_string());
-    let file = tiki::checkpoint::Checkpoint::open(&path)?;
+    let file = program::tensors()?;
     let device = tiki::Device::open_default()?;
     let stream = device.stream();
     let (gate, up) = (file.read::<f16>("gate")?, file.read::<f16>("up")?);
@@ -84,15 +93,5 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
 }
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => {
-            eprintln!("error: the result is further from the expected tensor than it may be");
-            ExitCode::FAILURE
-        }
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::from(2)
-        }
-    }
+    program::end(run())
 }

@@ -9,6 +9,9 @@
 //! `cargo run --release --example softmax -- [FILE]` reads `scores` of a safetensors file and compares
 //! with its `softmax_expected`.
 
+#[path = "program/mod.rs"]
+mod program;
+
 use std::process::ExitCode;
 use tiki::prelude::*;
 
@@ -113,14 +116,7 @@ pub fn log_softmax_rows<E: Float, const N: usize, const T: usize>(
 }
 
 fn run() -> Result<bool, Box<dyn std::error::Error>> {
-    let default = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/examples/data/smollm2_layer15.safetensors"
-    );
-    let path = std::env::args()
-        .nth(1)
-        .unwrap_or_else(|| default.to_string());
-    let file = tiki::checkpoint::Checkpoint::open(&path)?;
+    let file = program::tensors()?;
     let device = tiki::Device::open_default()?;
     let stream = device.stream();
     let x = file.load::<f32, 2>(&device, "scores")?;
@@ -138,15 +134,5 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
 }
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => {
-            eprintln!("error: the result is further from the expected tensor than it may be");
-            ExitCode::FAILURE
-        }
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::from(2)
-        }
-    }
+    program::end(run())
 }

@@ -1,8 +1,13 @@
 //! The gradients of softmax and of its logarithm. Of softmax: `d_x = y * (d_out - sum(y * d_out))`, row by row, from the softmax's own result.
 //!
-//! One block a row; both inputs stay in registers. A row of zeros (a fully masked one) has the gradient zero.
+//! One block a row. Inputs in f32 stay in registers; those of 16 bits are read a second time where the gradient is
+//! written, out of the caches, which are asked to keep them until then and to let go of them after (on an H200 2% faster
+//! than holding them). A row of zeros (a fully masked one) has the gradient zero.
 //!
 //! `cargo run --release --example softmax_backward -- [ROWS]`
+
+#[path = "program/mod.rs"]
+mod program;
 
 use std::process::ExitCode;
 use tiki::prelude::*;
@@ -13,7 +18,7 @@ use tiki::prelude::*;
     (E = f32, N = 576, T = 96),
     (E = f16, N = 4096, T = 512),
     (E = bf16, N = 4096, T = 512),
-    (E = f32, N = 4096, T = 256),
+    (E = f32, N = 4096, T = 1024),
 ))]
 pub fn softmax_backward<E: Element, const N: usize, const T: usize>(
     y: &Global<E>,
@@ -23,11 +28,21 @@ pub fn softmax_backward<E: Element, const N: usize, const T: usize>(
     require!(y.dim(1) == N && d_out.shape() == y.shape() && d_x.shape() == y.shape());
     let row = block_idx().x;
     let map = ThreadMap::linear(T).vector_up_to(16 / E::BYTES);
-    let p = y.tile([1, N], [row, 0]).load(map).cast::<f32>();
-    let g = d_out.tile([1, N], [row, 0]).load(map).cast::<f32>();
-    let dot = (&p * &g).row_sum();
-    let d = g.rows(&dot, |g, s| g - s) * &p;
-    d_x.tile_mut([1, N], [row, 0]).store(&d.cast::<E>());
+    let (ys, gs) = (y.tile([1, N], [row, 0]), d_out.tile([1, N], [row, 0]));
+    if E::BYTES == 2 {
+        let p = ys.evict_last().load(map).cast::<f32>();
+        let g = gs.evict_last().load(map).cast::<f32>();
+        let dot = (&p * &g).row_sum();
+        let p = ys.evict_first().load(map).cast::<f32>();
+        let g = gs.evict_first().load(map).cast::<f32>();
+        let d = g.rows(&dot, |g, s| g - s) * &p;
+        d_x.tile_mut([1, N], [row, 0]).store(&d.cast::<E>());
+    } else {
+        let (p, g) = (ys.load(map).cast::<f32>(), gs.load(map).cast::<f32>());
+        let dot = (&p * &g).row_sum();
+        let d = g.rows(&dot, |g, s| g - s) * &p;
+        d_x.tile_mut([1, N], [row, 0]).store(&d.cast::<E>());
+    }
 }
 
 /// The gradient of the logarithm of softmax, from its own result: `d_x = d_out - exp(y) * sum(d_out)`.
@@ -37,7 +52,7 @@ pub fn softmax_backward<E: Element, const N: usize, const T: usize>(
     (E = f32, N = 576, T = 96),
     (E = f16, N = 4096, T = 256),
     (E = bf16, N = 4096, T = 256),
-    (E = f32, N = 4096, T = 256),
+    (E = f32, N = 4096, T = 512),
 ))]
 pub fn log_softmax_backward<E: Element, const N: usize, const T: usize>(
     y: &Global<E>,
@@ -56,12 +71,7 @@ pub fn log_softmax_backward<E: Element, const N: usize, const T: usize>(
 }
 
 fn run() -> Result<bool, Box<dyn std::error::Error>> {
-    let rows: usize = match std::env::args().nth(1) {
-        Some(text) => text
-            .parse()
-            .map_err(|_| format!("`{text}` is not a number of rows"))?,
-        None => 64,
-    };
+    let rows = program::number(1, "a number of rows", 64)?;
     const N: usize = 576;
     let device = tiki::Device::open_default()?;
     let stream = device.stream();
@@ -92,7 +102,7 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
         .iter()
         .zip(&expected)
         .map(|(r, e)| (f64::from(*r) - e).abs())
-        .fold(0.0, f64::max);
+        .fold(0.0, program::further);
     println!(
         "{}: softmax_backward of {rows} x {N}, at most {furthest:.1e} off",
         device.name()
@@ -102,15 +112,5 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
 }
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => {
-            eprintln!("error: the result is further from the formula than it may be");
-            ExitCode::FAILURE
-        }
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::from(2)
-        }
-    }
+    program::end(run())
 }

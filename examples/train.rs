@@ -9,6 +9,9 @@
 //!
 //! `cargo run --release --features attention --example train -- [STEPS]`
 
+#[path = "program/mod.rs"]
+mod program;
+
 use std::process::ExitCode;
 use tiki::attention::{self, Options};
 use tiki::gemm::{self, Precision};
@@ -54,12 +57,7 @@ impl<const R: usize> Weight<R> {
 }
 
 fn run() -> Any<bool> {
-    let steps: usize = match std::env::args().nth(1) {
-        Some(text) => text
-            .parse()
-            .map_err(|_| format!("`{text}` is not a number of steps"))?,
-        None => 12,
-    };
+    let steps = program::number(1, "a number of steps", 12)?;
     let device = Device::open_default()?;
     let stream = device.stream();
     let noise =
@@ -124,15 +122,5 @@ fn run() -> Any<bool> {
 }
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => {
-            eprintln!("error: the loss did not fall");
-            ExitCode::FAILURE
-        }
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::from(2)
-        }
-    }
+    program::end(run())
 }

@@ -8,6 +8,9 @@
 //!
 //! `cargo run --release --example transpose -- [ROWS COLUMNS]`
 
+#[path = "program/mod.rs"]
+mod program;
+
 use std::process::ExitCode;
 use tiki::prelude::*;
 
@@ -40,15 +43,9 @@ pub fn transpose<const V: usize>(x: &Global<f32>, out: &mut Global<f32>) {
 const MOST: usize = 1 << 28;
 
 fn run() -> Result<bool, Box<dyn std::error::Error>> {
-    let mut args = std::env::args().skip(1);
-    let mut extent = |default: usize| match args.next() {
-        Some(text) => text
-            .parse()
-            .map_err(|_| format!("`{text}` is not an extent")),
-        None => Ok(default),
-    };
-    let (rows, columns) = (extent(300)?, extent(517)?);
-    if rows.checked_mul(columns).is_none_or(|n: usize| n > MOST) {
+    let extent = |nth: usize, default: usize| program::number(nth, "an extent", default);
+    let (rows, columns) = (extent(1, 300)?, extent(2, 517)?);
+    if rows.checked_mul(columns).is_none_or(|n| n > MOST) {
         return Err(format!("{rows} x {columns} are more than {MOST} elements").into());
     }
     let device = tiki::Device::open_default()?;
@@ -74,12 +71,5 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
 }
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::from(2)
-        }
-    }
+    program::end(run())
 }

@@ -15,14 +15,16 @@ use suite::kernels::{
     cast::cast,
     cross_entropy::{cross_entropy, cross_entropy_backward},
     layer_norm::{add_layer_norm, layer_norm},
-    layer_norm_backward::{column_sums, layer_norm_backward},
+    layer_norm_backward::{column_sums, layer_norm_backward, layer_norm_backward_ring},
     long_rows::{layer_norm_long, rms_norm_long, softmax_long},
     permute::{permute, swap_last},
+    recurrence::{recurrence, recurrence_ring},
     rms_norm::{add_rms_norm, rms_norm},
-    rms_norm_backward::{column_sum, rms_norm_backward},
+    rms_norm_backward::{column_sum, rms_norm_backward, rms_norm_backward_ring},
     rope::{rope_halves, rope_pairs},
     row_sum::{row_argmax, row_argmax_of, row_extremes, row_sum},
-    scan::{recurrence, scan, scan_columns},
+    scan::{scan, scan_ring},
+    scan_columns::scan_columns,
     silu::{gelu_mul, silu_mul},
     softmax::{log_softmax_rows, softmax, softmax_rows},
     softmax_backward::{log_softmax_backward, softmax_backward},
@@ -86,14 +88,14 @@ macro_rules! instances {
 #[test]
 fn the_text_holds_what_is_written() {
     let all: &[(&str, &[&Artifact])] = instances! {
-        "norms": rms_norm<f16, 4096, 256>, rms_norm<f32, 1024, 128>, layer_norm<f32, 4096, 256>, add_rms_norm<f16, 4096, 256>, add_layer_norm<f32, 4096, 256>;
+        "norms": rms_norm<f16, 4096, 256>, rms_norm<f32, 1024, 128>, layer_norm<f32, 4096, 256>, add_rms_norm<f16, 4096, 512>, add_layer_norm<f32, 4096, 256>;
         "long_rows": rms_norm_long<f16, 8>, layer_norm_long<f32, 4>, softmax_long<f32, false, 4>, softmax_long<bf16, true, 8>;
-        "softmax": softmax_rows<bf16, 1024, 32>, softmax_rows<f32, 4096, 512>, softmax_backward<f32, 4096, 256>, softmax<f32, 1024, 128>, log_softmax_rows<f16, 4096, 128>, log_softmax_backward<f16, 4096, 256>;
-        "gradients": rms_norm_backward<f16, 4096, 256>, layer_norm_backward<f32, 4096, 512>, column_sum<f32>, column_sums<bf16>;
+        "softmax": softmax_rows<bf16, 1024, 32>, softmax_rows<f32, 4096, 512>, softmax_backward<f32, 4096, 1024>, softmax_backward<f16, 4096, 512>, softmax<f32, 1024, 128>, log_softmax_rows<f16, 4096, 128>, log_softmax_backward<f16, 4096, 256>;
+        "gradients": rms_norm_backward<f16, 4096, 256>, layer_norm_backward<f32, 4096, 512>, rms_norm_backward_ring<f16, 4096, 256, 2>, layer_norm_backward_ring<bf16, 4096, 256, 3>, column_sum<f32>, column_sums<bf16>;
         "elements": add, silu_mul<f16>, rope_halves<f16, 64, false>, gelu_mul<f32>, cast<f32, f16>, rope_pairs<f32, 32, true>;
-        "rows": row_sum<f16, 8>, row_argmax_of<f32, 4096, 128>, cross_entropy<f16, 8>, row_argmax<f16, 1024, 64>, row_extremes<f32, 4>, cross_entropy_backward<f32, 4>;
+        "rows": row_sum<f16, 8>, row_argmax_of<f32, 4096, 128>, cross_entropy<f16, 8, 128, 6>, row_argmax<f16, 1024, 64>, row_extremes<f32, 4>, cross_entropy_backward<f32, 4>;
         "transpose": transpose<4>, permute<f16>, swap_last<f32>;
-        "scans": scan<f32, 0, false, false, 8192, 4, 128, 3>, recurrence<f32, false, false, 4096, 4, 128, 2>, scan_columns<f32, 0, false, false, 32, 4>;
+        "scans": scan<f32, 0, false, false, 4096, 256, 2>, scan_ring<f32, 0, false, false, 4096, 4, 256, 4>, recurrence<f32, false, false, 2048, 256, 2>, recurrence_ring<f32, false, false, 2048, 4, 128, 4>, scan_columns<f32, 0, false, false, 256, 64, 4, 256>;
     };
     let mut wrong = Vec::new();
     for (name, artifacts) in all {

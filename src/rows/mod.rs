@@ -3,6 +3,7 @@
 
 #[cfg(feature = "attention")]
 pub mod kernels;
+pub mod look_back;
 #[cfg(feature = "attention")]
 mod operators;
 pub mod walk;

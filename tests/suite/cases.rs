@@ -1,10 +1,11 @@
 //! The cases, each against its reference.
 
+use super::formulas::Near;
 use super::inputs::mixed;
 use super::kernels::{
     Widths, add::add, row_sum, silu::silu_mul, softmax::softmax, transpose::transpose,
 };
-use super::{Outcome, Real, bytes, judge};
+use super::{Apart, Outcome, Real, bytes, judge};
 use tiki::prelude::*;
 use tiki::{Device, LaunchError, Stream, Tensor};
 
@@ -32,6 +33,7 @@ pub fn all(device: &Device) -> Result<Vec<Outcome>> {
     for_type::<bf16>(device, &mut out)?;
     super::rows::all(device, &mut out)?;
     super::scans::all(device, &mut out)?;
+    super::rings::all(device, &mut out)?;
     super::library::all(device, &mut out)?;
     super::special::all(device, &mut out)?;
     super::edges::all(device, &mut out)?;
@@ -151,17 +153,22 @@ pub fn poisoned<E: Real, const R: usize>(
 pub fn push<E: Real>(
     out: &mut Vec<Outcome>,
     name: String,
-    spread: Option<f64>,
+    apart: impl Into<Apart>,
     result: &[E],
     verdict: std::result::Result<String, String>,
 ) {
     out.push(Outcome {
         name,
         bytes: bytes(result),
-        spread,
+        apart: apart.into(),
         dtype: E::NAME,
         verdict,
     });
+}
+
+/// As `push`, of a result that was compared with the magnitude of its terms.
+pub fn push_near<E: Real>(out: &mut Vec<Outcome>, name: String, result: &[E], found: Near) {
+    push(out, name, Apart::Each(found.apart), result, found.verdict);
 }
 
 fn adds(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {

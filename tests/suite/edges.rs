@@ -1,7 +1,7 @@
 //! Gradients at the widths that the examples do not build, the rotation's gradient, and special values where order counts.
 
 use super::Outcome;
-use super::cases::{Result, U, poisoned, push, typed, wide};
+use super::cases::{Result, U, poisoned, push, push_near, typed, wide};
 use super::formulas::{
     layer_norm_gradient, log_softmax, near, norm_gradient, per_row, softmax_gradient, tree,
 };
@@ -9,12 +9,12 @@ use super::inputs::mixed;
 use super::kernels::{
     Edges,
     layer_norm_backward::column_sums,
+    recurrence::recurrence,
     rms_norm_backward::column_sum,
     rope::{rope_halves, rope_pairs},
     row_sum::row_extremes,
-    scan::recurrence,
 };
-use super::special::{CANCELS, EPS, ROWS, given, like};
+use super::special::{EPS, ROWS, given, like};
 use tiki::Device;
 use tiki::prelude::*;
 
@@ -63,10 +63,9 @@ fn rotations(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
             }
         }
         let verdict = like(&got, &want, &terms, 3.0 * U);
-        push(
+        push_near(
             out,
             format!("rope backward f32 pairs {pairs}"),
-            CANCELS,
             &got,
             verdict,
         );
@@ -94,13 +93,7 @@ fn order(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
     };
     let want = [fold(f64::max), fold(f64::min)].concat();
     let verdict = like(&found, &want, &want, 0.0);
-    push(
-        out,
-        "special rows, row_extremes".into(),
-        CANCELS,
-        &found,
-        verdict,
-    );
+    push_near(out, "special rows, row_extremes".into(), &found, verdict);
 
     let n = 5000;
     let (a, mut b) = (vec![0.5f32; n], typed::<f32>(&mixed(n, 209)));
@@ -111,7 +104,7 @@ fn order(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
         device.tensor_from(&a, [1, n])?,
         device.tensor_from(&b, [1, n])?,
     );
-    recurrence::<f32, false, false, 2048, 1, 256, 2>::launch(&stream, &da, &db, &mut y)?;
+    recurrence::<f32, false, false, 2048, 256, 2>::launch(&stream, &da, &db, &mut y)?;
     let got = y.to_vec()?;
     let (mut h, mut size) = (0.0, 0.0);
     let steps = wide(&b).into_iter().map(|b| {
@@ -120,13 +113,7 @@ fn order(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
     });
     let (want, terms): (Vec<f64>, Vec<f64>) = steps.unzip();
     let verdict = like(&got, &want, &terms, 48.0 * U);
-    push(
-        out,
-        "special values, recurrence".into(),
-        CANCELS,
-        &got,
-        verdict,
-    );
+    push_near(out, "special values, recurrence".into(), &got, verdict);
     Ok(())
 }
 
@@ -146,7 +133,7 @@ macro_rules! widths {
         Edges::softmax_backward::<f32, $n, $t>(&stream, &$device.tensor_from(&p, [rows, n])?, &dg, &mut d)?;
         let got = d.to_vec()?;
         let [want, terms] = per_row(rows, |r| softmax_gradient(&part(&ps, r), &part(&gs, r)));
-        push($out, name("softmax_backward"), None, &got, near(&got, &want, &terms, (tree(n) + 4.0) * U));
+        push($out, name("softmax_backward"), None, &got, near(&got, &want, &terms, (tree(n) + 4.0) * U).verdict);
         let mut d = poisoned::<f32, 2>($device, [rows, n])?;
         Edges::log_softmax_backward::<f32, $n, $t>(&stream, &$device.tensor_from(&logs, [rows, n])?, &dg, &mut d)?;
         let got = d.to_vec()?;
@@ -156,7 +143,7 @@ macro_rules! widths {
             let pairs = || y.iter().zip(&g);
             [pairs().map(|(y, g)| g - y.exp() * sum).collect(), pairs().map(|(y, g)| g.abs() + y.exp() * size).collect()]
         });
-        push($out, name("log_softmax_backward"), CANCELS, &got, near(&got, &want, &terms, (tree(n) + 90.0) * U));
+        push_near($out, name("log_softmax_backward"), &got, near(&got, &want, &terms, (tree(n) + 90.0) * U));
         widths!(norms $device, $out, stream, rows, name, xs, gs, part, x, dg, $n, $t);
     })*};
     // A gradient of these holds four rows in registers: no room for 16384.
@@ -178,9 +165,9 @@ macro_rules! widths {
         let (got, weights) = (d.to_vec()?, dweight.to_vec()?);
         let [want, terms, shares, sizes] =
             per_row($rows, |r| norm_gradient(&$part(&$xs, r), &ws, &$part(&$gs, r), eps));
-        push($out, $name("rms_norm_backward"), CANCELS, &got, near(&got, &want, &terms, (2.0 * tree($n) + 14.0) * U));
+        push_near($out, $name("rms_norm_backward"), &got, near(&got, &want, &terms, (2.0 * tree($n) + 14.0) * U));
         let bound = ($rows as f64 + 0.5 * tree($n) + 10.0) * U;
-        push($out, $name("its weight"), CANCELS, &weights, near(&weights, &down(&shares), &down(&sizes), bound));
+        push_near($out, $name("its weight"), &weights, near(&weights, &down(&shares), &down(&sizes), bound));
 
         let mut d = poisoned::<f32, 2>($device, [$rows, $n])?;
         let mut parts = poisoned::<f32, 3>($device, [2, 2, $n])?;
@@ -190,9 +177,9 @@ macro_rules! widths {
         let (got, sums) = (d.to_vec()?, sums.to_vec()?);
         let [want, terms, shares, sizes] =
             per_row($rows, |r| layer_norm_gradient(&$part(&$xs, r), &ws, &$part(&$gs, r), eps));
-        push($out, $name("layer_norm_backward"), CANCELS, &got, near(&got, &want, &terms, (3.0 * tree($n) + 24.0) * U));
+        push_near($out, $name("layer_norm_backward"), &got, near(&got, &want, &terms, (3.0 * tree($n) + 24.0) * U));
         let bound = ($rows as f64 + 2.0 * tree($n) + 16.0) * U;
-        push($out, $name("its weight"), CANCELS, &sums[..$n], near(&sums[..$n], &down(&shares), &down(&sizes), bound));
+        push_near($out, $name("its weight"), &sums[..$n], near(&sums[..$n], &down(&shares), &down(&sizes), bound));
     };
 }
 

@@ -3,8 +3,14 @@
 
 use super::Real;
 
+/// What a comparison found, and how far two results may be apart that both pass it, each element.
+pub struct Near {
+    pub verdict: Result<String, String>,
+    pub apart: Vec<f64>,
+}
+
 /// Each result within `bound` of the magnitude of its terms, and half a unit in the last place.
-pub fn near<E: Real>(got: &[E], want: &[f64], terms: &[f64], bound: f64) -> Result<String, String> {
+pub fn near<E: Real>(got: &[E], want: &[f64], terms: &[f64], bound: f64) -> Near {
     assert!(got.len() == want.len() && want.len() == terms.len());
     let half = 2f64.powi(-E::BITS - 1);
     // Half the spacing of subnormals.
@@ -13,14 +19,15 @@ pub fn near<E: Real>(got: &[E], want: &[f64], terms: &[f64], bound: f64) -> Resu
         "bf16" => 2f64.powi(-134),
         _ => 2f64.powi(-126),
     };
-    let (mut worst, mut wrong) = (0.0_f64, 0);
+    let (mut worst, mut wrong, mut apart) = (0.0_f64, 0, Vec::new());
     for ((g, w), t) in got.iter().zip(want).zip(terms) {
+        let allowed = bound * t + half * (w.abs() + bound * t) + least;
+        apart.push(2.0 * allowed);
         // Correctly rounded, past the largest number too.
         if g.wide_of() == E::from_wide(*w).wide_of() {
             continue;
         }
         let off = (g.wide_of() - w).abs();
-        let allowed = bound * t + half * (w.abs() + bound * t) + least;
         // Also true of NaN.
         if off.is_nan() || off > allowed {
             wrong += 1;
@@ -28,11 +35,12 @@ pub fn near<E: Real>(got: &[E], want: &[f64], terms: &[f64], bound: f64) -> Resu
         worst = worst.max(off / allowed);
     }
     let text = format!("worst {worst:.2} of the bound, {bound:.2e} of the terms");
-    if wrong == 0 {
+    let verdict = if wrong == 0 {
         Ok(text)
     } else {
         Err(format!("{text}, {wrong} outside"))
-    }
+    };
+    Near { verdict, apart }
 }
 
 pub fn tree(n: usize) -> f64 {

@@ -14,6 +14,8 @@ pub mod layer_norm_backward;
 pub mod long_rows;
 #[path = "../../examples/permute.rs"]
 pub mod permute;
+#[path = "../../examples/recurrence.rs"]
+pub mod recurrence;
 #[path = "../../examples/rms_norm.rs"]
 pub mod rms_norm;
 #[path = "../../examples/rms_norm_backward.rs"]
@@ -24,6 +26,8 @@ pub mod rope;
 pub mod row_sum;
 #[path = "../../examples/scan.rs"]
 pub mod scan;
+#[path = "../../examples/scan_columns.rs"]
+pub mod scan_columns;
 #[path = "../../examples/silu.rs"]
 pub mod silu;
 #[path = "../../examples/softmax.rs"]

@@ -8,7 +8,7 @@
 //! forward bound of the formula, in units of 2^-24: every rounding counts one half, an approximate unit what
 //! its documentation says. Between two devices, 16-bit results differ by at most one unit in the last place
 //! (a rounding that falls the other way), f32 results by the approximate unit's bound and the roundings
-//! that follow it on both sides.
+//! that follow it on both sides; where terms cancel, by twice the forward bound, in either type.
 
 #![allow(dead_code, reason = "each test binary uses its part")]
 
@@ -19,8 +19,9 @@ mod given;
 pub mod inputs;
 pub mod kernels;
 mod library;
+pub mod rings;
 pub mod rows;
-mod scans;
+pub mod scans;
 mod special;
 
 use tiki::prelude::Element as Typed;
@@ -30,13 +31,29 @@ pub struct Outcome {
     pub name: String,
     /// The result's bytes, for comparisons between devices.
     pub bytes: Vec<u8>,
-    /// How far two devices may be apart, in units of 2^-24 of the result (f32), because of approximate
-    /// units; `None`: not at all, bit for bit.
-    pub spread: Option<f64>,
+    pub apart: Apart,
     /// Element type of the result.
     pub dtype: &'static str,
     /// `Err` says what is wrong.
     pub verdict: Result<String, String>,
+}
+
+/// How far the results of two devices may be apart.
+pub enum Apart {
+    /// Not at all, bit for bit.
+    Bits,
+    /// Because of approximate units: so many units of 2^-24 of the result, or, of 16-bit results, one unit in the last
+    /// place.
+    Units(f64),
+    /// So far each element, where terms cancel and the result says nothing of its error: as far as two results can be
+    /// apart that both lie within the bound of the reference.
+    Each(Vec<f64>),
+}
+
+impl From<Option<f64>> for Apart {
+    fn from(units: Option<f64>) -> Self {
+        units.map_or(Apart::Bits, Apart::Units)
+    }
 }
 
 /// An element type of the cases.

@@ -6,9 +6,14 @@
 use super::cases::{Result, U, poisoned, push, typed, wide};
 use super::formulas::near;
 use super::inputs::mixed;
-use super::kernels::scan::{MAX, SUM, recurrence, scan, scan_columns};
+use super::kernels::{
+    recurrence::{recurrence, recurrence_ring},
+    scan::{scan, scan_ring},
+    scan_columns::scan_columns,
+};
 use super::{Outcome, Real};
 use tiki::prelude::*;
+use tiki::rows::look_back::{MAX, SUM};
 use tiki::{Device, Tensor};
 
 /// Rows and their widths: one tile and less, two tiles, none.
@@ -52,8 +57,8 @@ fn scanned(
 
 type Launch<E, const R: usize> = fn(&tiki::Stream, &Tensor<E, R>, &mut Tensor<E, R>) -> Result<()>;
 
-struct Kind {
-    what: &'static str,
+struct Kind<'a> {
+    what: &'a str,
     max: bool,
     exclusive: bool,
     reverse: bool,
@@ -97,7 +102,7 @@ fn verdict<E: Real>(
     max: bool,
 ) -> std::result::Result<String, String> {
     if !max {
-        return near(got, want, terms, bound);
+        return near(got, want, terms, bound).verdict;
     }
     let same = |(g, w): (&E, &f64)| {
         let (g, w) = (g.wide_of(), E::from_wide(*w).wide_of());
@@ -119,8 +124,8 @@ fn special(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
     x[4700] = f32::NAN;
     let (mut sums, mut tops) = (poisoned(device, [1, 5000])?, poisoned(device, [1, 5000])?);
     let input = device.tensor_from(&x, [1, 5000])?;
-    scan::<f32, SUM, false, false, 4096, 1, 256, 2>::launch(&stream, &input, &mut sums)?;
-    scan::<f32, MAX, false, false, 4096, 1, 256, 2>::launch(&stream, &input, &mut tops)?;
+    scan::<f32, SUM, false, false, 4096, 256, 2>::launch(&stream, &input, &mut sums)?;
+    scan::<f32, MAX, false, false, 4096, 256, 2>::launch(&stream, &input, &mut tops)?;
     let x: Vec<f64> = wide(&x);
     for (max, got) in [(false, sums.to_vec()?), (true, tops.to_vec()?)] {
         let (want, _) = scanned(&x, 5000, max, false, false);
@@ -143,7 +148,8 @@ fn columns<E: Real>(
     kind: &Kind,
     launch: Launch<E, 3>,
 ) -> Result<()> {
-    for [outer, length, inner] in [[2, 300, 40], [1, 1, 8], [3, 128, 32]] {
+    // More than a group of tiles, one row, whole tiles, nothing.
+    for [outer, length, inner] in [[2, 1300, 40], [1, 1, 8], [3, 128, 64], [2, 0, 8]] {
         let count = outer * length * inner;
         let x = typed::<E>(&mixed(count, 81 + count as u64));
         let mut y = poisoned::<E, 3>(device, [outer, length, inner])?;
@@ -186,8 +192,8 @@ type Affine<E> = fn(&tiki::Stream, &Tensor<E, 2>, &Tensor<E, 2>, &mut Tensor<E, 
 fn recurrences<E: Real>(
     device: &Device,
     out: &mut Vec<Outcome>,
-    exclusive: bool,
-    reverse: bool,
+    kernel: &str,
+    [exclusive, reverse]: [bool; 2],
     shapes: &[[usize; 2]],
     launch: Affine<E>,
 ) -> Result<()> {
@@ -219,19 +225,25 @@ fn recurrences<E: Real>(
             }
         }
         let name = format!(
-            "recurrence {} {count} x {width}, exclusive {exclusive}, reverse {reverse}",
+            "{kernel} {} {count} x {width}, exclusive {exclusive}, reverse {reverse}",
             E::NAME
         );
         // Each step's roundings, and those of the products that carry it on, weaken as it does.
-        push(out, name, None, &got, near(&got, &want, &terms, 48.0 * U));
+        push(
+            out,
+            name,
+            None,
+            &got,
+            near(&got, &want, &terms, 48.0 * U).verdict,
+        );
     }
     Ok(())
 }
 
 macro_rules! kind {
-    ($what:literal, $op:ident, $exclusive:literal, $reverse:literal) => {
+    ($what:expr, $op:ident, $exclusive:literal, $reverse:literal) => {
         &Kind {
-            what: concat!($what, ", exclusive ", $exclusive, ", reverse ", $reverse),
+            what: &format!("{}, exclusive {}, reverse {}", $what, $exclusive, $reverse),
             max: $op == MAX,
             exclusive: $exclusive,
             reverse: $reverse,
@@ -240,60 +252,81 @@ macro_rules! kind {
 }
 
 macro_rules! scans {
-    ($device:ident, $out:ident; $(($e:ident, $op:ident, $exclusive:literal, $reverse:literal, $n:literal, $v:literal, $t:literal, $b:literal, $shapes:expr)),*) => {$(
-        rows::<$e>($device, $out, kind!("scan", $op, $exclusive, $reverse), $shapes, |s, x, y| {
-            scan::<$e, $op, $exclusive, $reverse, $n, $v, $t, $b>::launch(s, x, y)
+    ($device:ident, $out:ident, $kernel:ident; $(($e:ident, $op:ident, $exclusive:literal, $reverse:literal, [$($more:literal),*], $shapes:expr)),*) => {$(
+        rows::<$e>($device, $out, kind!(stringify!($kernel), $op, $exclusive, $reverse), $shapes, |s, x, y| {
+            $kernel::<$e, $op, $exclusive, $reverse, $($more),*>::launch(s, x, y)
         })?;
     )*};
 }
 
-/// All of them.
+macro_rules! columns {
+    ($device:ident, $out:ident; $(($e:ident, $op:ident, $exclusive:literal, $reverse:literal, [$($more:literal),*])),*) => {$(
+        columns::<$e>($device, $out, kind!("columns", $op, $exclusive, $reverse), |s, x, y| {
+            scan_columns::<$e, $op, $exclusive, $reverse, $($more),*>::launch(s, x, y)
+        })?;
+    )*};
+}
+
+macro_rules! recurrences {
+    ($device:ident, $out:ident, $kernel:ident; $(($e:ident, $exclusive:literal, $reverse:literal, [$($more:literal),*], $shapes:expr)),*) => {$(
+        recurrences::<$e>($device, $out, stringify!($kernel), [$exclusive, $reverse], $shapes, |s, a, b, y| {
+            $kernel::<$e, $exclusive, $reverse, $($more),*>::launch(s, a, b, y)
+        })?;
+    )*};
+}
+
+/// All of them. The tiles of 128 elements are more than a range of them, those of the rings more than a group.
 pub fn all(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
-    scans!(device, out;
-        (f32, SUM, false, false, 4096, 1, 256, 2, &SHAPES),
-        (f32, SUM, true, false, 4096, 1, 256, 2, &SHAPES[4..7]),
-        (f32, SUM, false, true, 4096, 1, 256, 2, &SHAPES[1..7]),
-        (f32, SUM, true, true, 4096, 1, 256, 2, &SHAPES[4..7]),
-        (f32, MAX, false, false, 4096, 1, 256, 2, &SHAPES[..7]),
-        (f32, MAX, true, true, 4096, 1, 256, 2, &SHAPES[3..7]),
-        (f32, SUM, false, false, 8192, 4, 128, 3, &[[1, 8192 * 131 + 4], [3, 20480]]),
-        (f16, SUM, false, false, 4096, 1, 256, 2, &SHAPES[..7]),
-        (f16, SUM, false, false, 8192, 8, 128, 3, &[[2, 16384], [1, 65536]]),
-        (bf16, MAX, false, true, 4096, 1, 256, 2, &SHAPES[1..7])
+    scans!(device, out, scan;
+        (f32, SUM, false, false, [4096, 256, 2], &SHAPES),
+        (f32, SUM, true, false, [4096, 256, 2], &SHAPES[4..7]),
+        (f32, SUM, false, true, [4096, 256, 2], &SHAPES[1..7]),
+        (f32, SUM, true, true, [4096, 256, 2], &SHAPES[4..7]),
+        (f32, MAX, false, false, [4096, 256, 2], &SHAPES[..7]),
+        (f32, MAX, true, true, [4096, 256, 2], &SHAPES[3..7]),
+        (f16, SUM, false, false, [4096, 256, 2], &SHAPES[..7]),
+        (bf16, MAX, false, true, [4096, 256, 2], &SHAPES[1..7]),
+        (f32, SUM, false, true, [128, 32, 2], &[[1, 128 * 1060 + 5], [2, 128 * 33]])
     );
-    columns::<f32>(
-        device,
-        out,
-        kind!("columns", SUM, false, false),
-        scan_columns::<f32, SUM, false, false, 32, 1>::launch,
-    )?;
-    columns::<f32>(device, out, kind!("columns", SUM, true, true), |s, x, y| {
-        scan_columns::<f32, SUM, true, true, 32, 1>::launch(s, x, y)
-    })?;
-    columns::<f32>(
-        device,
-        out,
-        kind!("columns", MAX, false, false),
-        scan_columns::<f32, MAX, false, false, 32, 1>::launch,
-    )?;
-    columns::<bf16>(
-        device,
-        out,
-        kind!("columns", SUM, false, false),
-        scan_columns::<bf16, SUM, false, false, 32, 8>::launch,
-    )?;
-    recurrences::<f32>(device, out, false, false, &SHAPES, |s, a, b, y| {
-        recurrence::<f32, false, false, 2048, 1, 256, 2>::launch(s, a, b, y)
-    })?;
-    recurrences::<f32>(device, out, true, true, &SHAPES[2..7], |s, a, b, y| {
-        recurrence::<f32, true, true, 2048, 1, 256, 2>::launch(s, a, b, y)
-    })?;
-    let long = [[1, 4096 * 131 + 8]];
-    recurrences::<f32>(device, out, false, false, &long, |s, a, b, y| {
-        recurrence::<f32, false, false, 4096, 4, 128, 2>::launch(s, a, b, y)
-    })?;
-    recurrences::<bf16>(device, out, false, false, &SHAPES[4..7], |s, a, b, y| {
-        recurrence::<bf16, false, false, 4096, 8, 128, 2>::launch(s, a, b, y)
-    })?;
+    scans!(device, out, scan_ring;
+        (f32, SUM, true, true, [2048, 4, 128, 5], &[[3, 20_484], [0, 64], [2, 0]]),
+        (f32, MAX, false, true, [2048, 4, 128, 4], &[[3, 20_484], [1, 4]]),
+        (f32, SUM, false, false, [4096, 4, 256, 4], &[[1, 4096 * 67 + 4], [3, 20_480]]),
+        (f32, SUM, false, false, [128, 4, 32, 4], &[[1, 128 * 1060 + 4]]),
+        (f16, SUM, false, false, [8192, 8, 256, 4], &[[2, 16384], [1, 65536]]),
+        (bf16, SUM, false, false, [8192, 8, 256, 4], &[[2, 16392]])
+    );
+    columns!(device, out;
+        (f32, SUM, false, false, [128, 32, 1, 256]),
+        (f32, SUM, true, true, [128, 32, 1, 256]),
+        (f32, MAX, false, false, [128, 32, 1, 256]),
+        (bf16, MAX, true, true, [128, 64, 8, 256]),
+        (f32, SUM, false, false, [256, 64, 4, 256]),
+        (bf16, SUM, false, false, [512, 32, 8, 256])
+    );
+    recurrences!(device, out, recurrence;
+        (f32, false, false, [2048, 256, 2], &SHAPES),
+        (f32, true, true, [2048, 256, 2], &SHAPES[2..7]),
+        (f32, false, true, [128, 32, 2], &[[1, 128 * 1060 + 5], [2, 128 * 33]])
+    );
+    recurrences!(device, out, recurrence_ring;
+        (f32, true, true, [2048, 4, 128, 4], &[[3, 20_484], [0, 64], [2, 0]]),
+        (f32, false, false, [128, 4, 32, 4], &[[1, 128 * 1060 + 4]]),
+        (f32, false, false, [2048, 4, 128, 4], &[[1, 2048 * 67 + 8], [3, 20_480]]),
+        (bf16, false, false, [4096, 8, 128, 4], &[[2, 1024], [3, 16384]])
+    );
     special(device, out)
+}
+
+/// Those in which threads wait for copies and blocks for each other, each on a few tiles.
+pub fn waiting(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
+    scans!(device, out, scan; (f32, SUM, false, true, [128, 32, 2], &[[2, 128 * 33]]));
+    scans!(device, out, scan_ring;
+        (f32, MAX, false, true, [2048, 4, 128, 4], &[[2, 20_484]]),
+        (f16, SUM, false, false, [8192, 8, 256, 4], &[[1, 65536]])
+    );
+    columns!(device, out; (bf16, MAX, true, true, [128, 64, 8, 256]));
+    recurrences!(device, out, recurrence; (f32, false, true, [128, 32, 2], &[[2, 128 * 33]]));
+    recurrences!(device, out, recurrence_ring; (f32, true, true, [2048, 4, 128, 4], &[[2, 20_484]]));
+    Ok(())
 }

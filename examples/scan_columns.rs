@@ -1,0 +1,154 @@
+//! Scans down the columns of matrices, along an axis that is not contiguous: sums or greatest so far, inclusive or
+//! exclusive, in either direction, in one pass over the data.
+//!
+//! A block takes a tile of `R` rows and `C` columns, a line of memory wide. Its threads stand `C / V` side by side, each
+//! with `R * C / T` values: neighbouring rows of `V` columns, so that most of the scan is additions in registers, the
+//! rest a few shuffles and one meeting of the warps. All of a thread's loads are under way before the first is used.
+//!
+//! 1. Tiles are taken in order, from a counter, all those of one height before the next lower: a tile's neighbour above
+//!    was taken as many tiles ago as lie side by side.
+//! 2. What the columns' tiles above have published is asked for with the tile itself.
+//! 3. The totals of the tile's columns are published, a thread a column, and what comes before them is put together
+//!    ([`tiki::rows::look_back`]): in groups of 4 tiles, in an order that depends on the tile alone.
+//!
+//! Sums accumulate in f32. After a NaN everything is NaN, in the greatest so far as well.
+//!
+//! `cargo run --release --example scan_columns -- [ROWS COLUMNS]`
+
+#[path = "program/mod.rs"]
+mod program;
+
+use std::process::ExitCode;
+use tiki::prelude::*;
+use tiki::rows::look_back::{asked_columns, before_columns, joined};
+
+#[tiki::kernel(threads = T, grid = [x.dim(0) * x.dim(1).div_ceil(R) * x.dim(2).div_ceil(C)],
+    workspace(ticket = [1], state = [x.dim(1).div_ceil(R) + x.dim(1).div_ceil(R).div_ceil(4),
+        x.dim(0) * x.dim(2).div_ceil(C) * C]), build(
+    (E = f32, OP = 0, EXCLUSIVE = false, REVERSE = false, R = 128, C = 32, V = 1, T = 256),
+    (E = f32, OP = 0, EXCLUSIVE = true, REVERSE = true, R = 128, C = 32, V = 1, T = 256),
+    (E = f32, OP = 1, EXCLUSIVE = false, REVERSE = false, R = 128, C = 32, V = 1, T = 256),
+    (E = bf16, OP = 1, EXCLUSIVE = true, REVERSE = true, R = 128, C = 64, V = 8, T = 256),
+    (E = f32, OP = 0, EXCLUSIVE = false, REVERSE = false, R = 256, C = 64, V = 4, T = 256),
+    (E = bf16, OP = 0, EXCLUSIVE = false, REVERSE = false, R = 512, C = 32, V = 8, T = 256),
+))]
+pub fn scan_columns<
+    E: Element,
+    const OP: usize,
+    const EXCLUSIVE: bool,
+    const REVERSE: bool,
+    const R: usize,
+    const C: usize,
+    const V: usize,
+    const T: usize,
+>(
+    x: &Global<E, 3>,
+    out: &mut Global<E, 3>,
+    ticket: &mut Global<u32, 1>,
+    state: &mut Global<u64>,
+) {
+    require!(out.shape() == x.shape() && x.dim(2).is_multiple_of(V));
+    let number = Shared::<u32>::new(layout!((1):(1)));
+    let totals = Shared::<f32>::new(layout!((C):(1)));
+    let carry = Shared::<f32>::new(layout!((C):(1)));
+    if thread_idx() == 0 {
+        let taken = ticket.atom_add([0], 1, Order::Relaxed, Scope::Device);
+        number.set([0], taken);
+    }
+    sync_block();
+    let mine = number.get([0]) as usize;
+    let (tiles, strips) = (x.dim(1).div_ceil(R), x.dim(2).div_ceil(C));
+    let (nth, beside) = (mine / (x.dim(0) * strips), mine % (x.dim(0) * strips));
+    let (outer, strip) = (beside / strips, beside % strips);
+    let at = [if REVERSE { tiles - 1 - nth } else { nth }, strip];
+
+    let wide = C / V;
+    let deep = T / wide;
+    let high = R / deep;
+    let map =
+        ThreadMap::new(layout!((deep, wide):(wide, 1)), layout!((high, V):(V, 1))).vector_up_to(V);
+    let v = x.at([outer]).tile([R, C], at).load(map).cast::<f32>();
+    // Both are under way before either is used.
+    let (own, above) = if thread_idx() < C {
+        (thread_idx(), nth)
+    } else {
+        (0, 0)
+    };
+    let column = beside * C + own;
+    let asked = asked_columns::<4>(state, column, above, tiles);
+    let sums = if OP == 0 {
+        v.col_scan_sum(EXCLUSIVE, REVERSE)
+    } else {
+        v.col_scan_max_propagate_nan(EXCLUSIVE, REVERSE)
+    };
+    // The threads with the last row, in the order of the scan, know the totals.
+    let (first, place) = if REVERSE {
+        (0, 0)
+    } else {
+        (T - wide, (high - 1) * V)
+    };
+    if thread_idx() >= first && thread_idx() < first + wide {
+        #[unroll]
+        for j in 0..V {
+            let last = sums.raw()[place + j];
+            let total = if EXCLUSIVE {
+                joined::<OP>(last, v.raw()[place + j])
+            } else {
+                last
+            };
+            totals.set([(thread_idx() - first) * V + j], total);
+        }
+    }
+    sync_block();
+    if thread_idx() < C {
+        let total = totals.get([own]);
+        let before = before_columns::<OP, 4>(state, column, nth, tiles, total, asked);
+        carry.set([own], before);
+    }
+    sync_block();
+    let before = carry.load_like(&v.col_vector(0.0));
+    let y = sums.cols(&before, |a, c| joined::<OP>(c, a));
+    out.at_mut([outer])
+        .tile_mut([R, C], at)
+        .store(&y.cast::<E>());
+}
+
+fn run() -> Result<bool, Box<dyn std::error::Error>> {
+    let (rows, columns) = (
+        program::number(1, "a number of rows", 700)?,
+        program::number(2, "a number of columns", 101)?,
+    );
+    let device = tiki::Device::open_default()?;
+    let x: Vec<f32> = (0..rows * columns)
+        .map(|i| ((i * 7919) % 17) as f32 - 8.0)
+        .collect();
+    let input = device.tensor_from(&x, [1, rows, columns])?;
+    let mut out = device.zeros::<f32, 3>([1, rows, columns])?;
+    scan_columns::<f32, 0, false, false, 128, 32, 1, 256>::launch(
+        &device.stream(),
+        &input,
+        &mut out,
+    )?;
+    let got = out.to_vec()?;
+    let mut sums = vec![0.0; columns];
+    let mut wrong = 0;
+    for (got, x) in got.chunks(columns.max(1)).zip(x.chunks(columns.max(1))) {
+        for ((sum, x), got) in sums.iter_mut().zip(x).zip(got) {
+            *sum += x;
+            wrong += usize::from(sum != got);
+        }
+    }
+    println!(
+        "{}: sums down {rows} x {columns}, {wrong} wrong",
+        device.name()
+    );
+    println!(
+        "{}",
+        scan_columns::<f32, 0, false, false, 128, 32, 1, 256>::REPORT
+    );
+    Ok(wrong == 0)
+}
+
+fn main() -> ExitCode {
+    program::end(run())
+}
