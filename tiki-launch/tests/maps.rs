@@ -164,9 +164,11 @@ const CASES: &[Case] = &[
         change: |m, _| (m.nan_outside, m.dims[0]) = (true, 12),
     },
     Case {
-        edits: "@%p0 tensormap.replace.tile.elemtype.shared::cta.b1024.b32 [map_s], 10;
-            @%p0 tensormap.replace.tile.box_dim.shared::cta.b1024.b32 [map_s], 0, 32;",
-        change: |m, _| (m.ty, m.extent[0]) = (Ty::BF16, 32),
+        edits: "@%p0 tensormap.replace.tile.elemtype.shared::cta.b1024.b32 [map_s], 2;
+            @%p0 tensormap.replace.tile.fill_mode.shared::cta.b1024.b32 [map_s], 1;
+            @%p0 tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [map_s], 0, 6;",
+        // Whole numbers have no NaN to be filled with.
+        change: |m, _| (m.ty, m.nan_outside, m.dims[0]) = (Ty::U32, true, 6),
     },
     // A third dimension, whose rank is told less one.
     Case {
@@ -226,7 +228,7 @@ fn each_mistake_is_found() {
             .err()
     };
     let code = |change: &dyn Fn(&mut Kernel)| with(change).map(|f| f.0);
-    assert_eq!(code(&|_| {}), None);
+    assert_eq!(code(&|_| ()), None);
     assert_eq!(
         code(&|k| k.publish = ""),
         Some(Code::TensorMap),
@@ -247,6 +249,13 @@ fn each_mistake_is_found() {
     );
     let edit = |edit: &str| code(&|k| k.edits = format!("{address} {edit}"));
     let map = "tensormap.replace.tile";
+    assert_eq!(
+        edit(&format!(
+            "@%p0 {map}.elemtype.shared::cta.b1024.b32 [map_s], 10;"
+        )),
+        Some(Code::TensorMap),
+        "of another size"
+    );
     assert_eq!(
         edit(&format!(
             "@%p0 {map}.rank.shared::cta.b1024.b32 [map_s], 5;"
@@ -280,7 +289,7 @@ fn each_mistake_is_found() {
     );
     assert_eq!(
         edit(&format!(
-            "mov.u32 %t11, 0; @%p0 st.shared.u32 [tile], %t11; @%p0 {map}.global_dim.shared::cta.b1024.b32 [tile], 0, 8;"
+            "mov.u32 %t11, 0; @%p0 st.shared.v2.u32 [tile], {{%t11, %t11}}; @%p0 {map}.global_dim.shared::cta.b1024.b32 [tile], 0, 8;"
         )),
         Some(Code::TensorMap)
     );
@@ -289,14 +298,6 @@ fn each_mistake_is_found() {
             "@%p0 {map}.global_dim.shared::cta.b1024.b32 [map_s+8], 0, 8;"
         )),
         Some(Code::Alignment)
-    );
-    // Another lane edits what the first one has just copied, and they have not met.
-    let races = edit(&format!(
-        "setp.eq.u32 %p1, %t0, 1; @%p1 {map}.global_dim.shared::cta.b1024.b32 [map_s], 0, 8;"
-    ));
-    assert!(
-        matches!(races, None | Some(Code::WarpSynchronous)),
-        "{races:?}"
     );
     // Bytes that differ from those that come: the map says what comes.
     assert_eq!(

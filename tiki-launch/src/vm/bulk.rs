@@ -9,12 +9,12 @@ use super::engine::Pending;
 use super::exec::{After, Ctx, Result};
 use super::fault::Code;
 use super::launch::Env;
+use super::map_read::read_box;
 use super::options::Async;
-use super::tensor_map::{BYTES, Box, TensorMap};
+use super::tensor_map::Box;
 use super::warp::Warp;
 use tiki_kernel::isa::meaning::Ask;
-use tiki_kernel::isa::meaning::moves::locate;
-use tiki_kernel::isa::{Atom, Space, Ty};
+use tiki_kernel::isa::{Atom, Ty};
 
 /// A store of a thread.
 #[derive(Debug, Clone)]
@@ -105,7 +105,7 @@ impl Team {
                     },
                 )?;
             }
-            Ask::BoxLoad { mask } => {
+            Ask::BoxLoad { mask, .. } => {
                 let map = self.tensor_box(ctx, warp, i, 1)?;
                 self.defined_box(ctx, warp, i, &map)?;
                 let (dst, bar) = (address(warp, 0), address(warp, 2));
@@ -291,53 +291,4 @@ impl Team {
         }
         Ok(())
     }
-}
-
-/// The box that an instruction names, if it is one.
-pub(super) fn box_of(ctx: &Ctx<'_, '_>, warp: &Warp, i: usize, k: usize) -> Option<Box> {
-    read_box(ctx, warp, i, k).ok()
-}
-
-fn read_box(
-    ctx: &Ctx<'_, '_>,
-    warp: &Warp,
-    i: usize,
-    k: usize,
-) -> std::result::Result<Box, String> {
-    let operand = &ctx.step.addresses[k];
-    let generic = addresses(warp, operand, 1 << i)[i];
-    let (space, at) = locate(generic);
-    let bytes: Option<Vec<u8>> = match space {
-        Space::Param => usize::try_from(at).ok().and_then(|at| {
-            let end = at.checked_add(BYTES)?;
-            ctx.env.params.get(at..end).map(<[u8]>::to_vec)
-        }),
-        Space::Global => {
-            let (id, off) = super::memory::split(generic);
-            let buffer = ctx.env.table.get(id).and_then(|b| b.as_ref());
-            buffer
-                .filter(|b| off + BYTES as u64 <= b.bytes.len() as u64)
-                .map(|b| {
-                    let mut out = vec![0; BYTES];
-                    b.bytes.read(off as usize, &mut out);
-                    out
-                })
-        }
-        _ => None,
-    };
-    let map =
-        TensorMap::decode(&bytes.ok_or_else(|| format!("no tensor map lies at {generic:#x}"))?)?;
-    let at: Vec<i32> = operand
-        .coords
-        .iter()
-        .map(|s| warp.file.words[*s as usize].0[i] as i32)
-        .collect();
-    if map.dims.len() != at.len() {
-        return Err(format!(
-            "{} coordinates for a map of rank {}",
-            at.len(),
-            map.dims.len()
-        ));
-    }
-    Ok(Box { map, at })
 }

@@ -446,6 +446,9 @@ impl<'m> Decoder<'m> {
                 }
             };
         }
+        if let Act::Ask(Ask::MultiplySparse(shape)) = &step.act {
+            super::sparse::selects(shape, step.args.imm)?;
+        }
         if super::index::chooses(i) {
             self.choices.insert(self.code.len() as u32);
         }

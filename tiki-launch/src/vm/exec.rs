@@ -262,6 +262,10 @@ impl Team {
                 super::matrix::multiply(&mut t.products, c, w, &shape);
                 Ok(())
             }),
+            Ask::MultiplySparse(shape) => self.whole(ctx, warp, cur, |_, c, w| {
+                super::sparse::multiply(c, w, &shape);
+                Ok(())
+            }),
             Ask::WmmaLoad {
                 which,
                 row,

@@ -4,6 +4,9 @@
 //! warp, which also releases it. Copies read maps through a path of their own: a warp that copies by a map which the
 //! launch has released must have acquired it behind that ([`Code::ProxyFence`] otherwise), even if it is the same warp.
 //!
+//! Fields, their units and the rank that is told less one were held against an H200: an edited map is the map that the
+//! driver makes. One edit stopped its kernel there, that of the element type to one of another size; it is refused here.
+//!
 //! What a map holds is valid when it is used, not between two edits; so only what no field can hold is refused here.
 //! The machine has neither interleaved tensors nor steps over elements: an edit that asks for them says so.
 
@@ -42,7 +45,7 @@ const SCRATCH: u32 = 0;
 /// First byte of a field, its bytes, and what they become; nothing if it is what it must be.
 fn change(
     field: MapField,
-    index: usize,
+    (index, size): (usize, u32),
     v: u64,
 ) -> std::result::Result<Option<(usize, u32, u64)>, String> {
     let below = |n: u64, what: &str| match v < n {
@@ -57,6 +60,12 @@ fn change(
         MapField::Rank => (5, 1, 1 + below(5, "a rank less one of")?),
         MapField::Element => {
             let n = below(ELEMENTS.len() as u64, "element type")? as usize;
+            if ELEMENTS[n].bytes() != size {
+                return Err(format!(
+                    "an element type of {} bytes for a map of elements of {size}",
+                    ELEMENTS[n].bytes()
+                ));
+            }
             let place = Ty::all().position(|t| t == ELEMENTS[n]);
             (4, 1, place.unwrap_or(0) as u64)
         }
@@ -100,12 +109,18 @@ impl Team {
         let index = index.map_or(0, |i| ctx.uniform(warp, ctx.slot(i)) as usize);
         let slot = ctx.slot(value) as usize;
         self.load_at(ctx, &access(space, 4), warp, &at, SCRATCH)?;
+        let second = at.map(|x| x + 4);
+        self.load_at(ctx, &access(space, 4), warp, &second, SCRATCH + 1)?;
         let (mut place, mut planes) = (None, [[0; LANES]; 2]);
         for i in (0..LANES).filter(|i| ctx.mask >> i & 1 == 1) {
             let word = |k: usize| u64::from(warp.file.words[slot + k].0[i]);
             let v = word(0) | if wide { word(1) << 32 } else { 0 };
             let changed = match warp.file.words[SCRATCH as usize].0[i] {
-                MAGIC => change(field, index, v),
+                MAGIC => {
+                    let ty = warp.file.words[SCRATCH as usize + 1].0[i] as usize & 0xff;
+                    let size = Ty::all().nth(ty).map_or(0, Ty::bytes);
+                    change(field, (index, size), v)
+                }
                 _ => Err("these bytes are no tensor map of the machine".into()),
             };
             let changed =

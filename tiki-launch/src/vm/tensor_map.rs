@@ -3,8 +3,9 @@
 //! The bytes of a map are the machine's own (a driver's are opaque). Dimensions are listed innermost
 //! first. A box lies densely in shared memory, its first dimension innermost; with a swizzle, bits 7 and up of
 //! the address are XORed into bits 4 to 6. Elements outside the tensor read as zero, or NaN if the map says
-//! so, and are not written.
+//! so, and are not written. The rows of a copy of an image ([`super::image_map`]) are its pixels.
 
+use super::image_map::ImageMap;
 use super::launch::Env;
 use super::memory::{Buffer, split};
 use super::shared::Shared;
@@ -44,6 +45,8 @@ pub struct TensorMap {
 }
 
 pub(super) const MAGIC: u32 = 0x5449_4b49;
+/// The byte that says that a map is of an image.
+pub(super) const IMAGE: usize = 98;
 /// Bytes of a map.
 pub const BYTES: usize = 128;
 
@@ -158,6 +161,9 @@ impl TensorMap {
         if b.len() < BYTES || word(0) as u32 != MAGIC {
             return Err("these bytes are no tensor map of the machine".into());
         }
+        if b[IMAGE] != 0 {
+            return Err("the map is of an image, the copy of a box".into());
+        }
         let rank = usize::from(b[5]).min(5);
         let m = TensorMap {
             ty: Ty::all().nth(usize::from(b[4])).unwrap_or(Ty::B8),
@@ -181,10 +187,15 @@ impl TensorMap {
 pub(super) struct Box {
     pub(super) map: TensorMap,
     pub(super) at: Vec<i32>,
+    /// Of an image: what is added to the places of its pixels, and its map.
+    pub(super) image: Option<(Vec<i64>, ImageMap)>,
 }
 
 impl Box {
     fn rows(&self) -> usize {
+        if let Some((_, image)) = &self.image {
+            return image.pixels as usize;
+        }
         self.map.extent[1..].iter().map(|b| *b as usize).product()
     }
     pub(super) fn bytes(&self) -> usize {
@@ -193,6 +204,9 @@ impl Box {
     /// Byte in the tensor's buffer of the first element of a row of the box, counted from the first column
     /// of the tensor; `None` if the row lies outside.
     fn row(&self, mut r: usize) -> Option<u64> {
+        if let Some((by, image)) = &self.image {
+            return image.pixel(&self.at, by, r);
+        }
         let mut off = 0;
         for d in 1..self.map.dims.len() {
             let n = self.map.extent[d] as usize;

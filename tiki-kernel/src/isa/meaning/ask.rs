@@ -243,6 +243,8 @@ pub enum Ask {
     BoxLoad {
         /// Mask of blocks.
         mask: Option<At>,
+        /// Of an image: what is added to the places of its pixels.
+        offsets: Option<At>,
     },
     /// A box of shared memory to a tensor.
     BoxStore {
@@ -292,6 +294,8 @@ pub enum Ask {
     MatrixTranspose,
     /// A warp's multiply.
     Multiply(Multiply),
+    /// The same of an A of which only what is not zero is given, and where it stands.
+    MultiplySparse(Multiply),
     /// Load a fragment of the older warp interface.
     WmmaLoad {
         /// A, B or C.

@@ -33,12 +33,8 @@ pub fn store(op: &Op) -> Option<Ask> {
 pub fn load_box(op: &Op) -> Option<Ask> {
     Some(Ask::BoxLoad {
         mask: at(op, "mask"),
+        offsets: at(op, "off"),
     })
-}
-/// See the rows: not served.
-#[must_use]
-pub fn load_im2col(_: &Op) -> Option<Ask> {
-    None
 }
 /// See the rows.
 #[must_use]

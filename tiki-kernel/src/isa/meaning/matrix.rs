@@ -72,6 +72,11 @@ pub fn multiply(op: &Op) -> Option<Ask> {
 }
 /// See the rows.
 #[must_use]
+pub fn sparse(op: &Op) -> Option<Ask> {
+    product(op).map(Ask::MultiplySparse)
+}
+/// See the rows.
+#[must_use]
 pub fn wmma_load(op: &Op) -> Option<Ask> {
     let which = op.get("frag")?.chars().next()?;
     Some(Ask::WmmaLoad {

@@ -40,11 +40,11 @@ table! {
     #[doc = "the same to the blocks of a mask"]
     LOAD_BOX_ALL = "cp async bulk tensor dim:1d|2d|3d|4d|5d space:shared::cluster global tile?:tile mbarrier::complete_tx::bytes multicast::cluster hint?:L2::cache_hint", "[dst] [map,c] [bar] mask:b16 hint:b64?", BULK, LOAD, Asks(bulk::load_box);
     #[doc = "copy pixels of an image in the order a convolution wants"]
-    LOAD_IM2COL_3D = "cp async bulk tensor dim:3d space:shared::cluster|shared::cta global im2col mbarrier::complete_tx::bytes hint?:L2::cache_hint", "[dst] [map,c] [bar] off:b16*1 hint:b64?", BULK, LOAD, Asks(bulk::load_im2col);
+    LOAD_IM2COL_3D = "cp async bulk tensor dim:3d space:shared::cluster|shared::cta global im2col mbarrier::complete_tx::bytes hint?:L2::cache_hint", "[dst] [map,c] [bar] off:b16*1 hint:b64?", BULK, LOAD, Asks(bulk::load_box);
     #[doc = "copy pixels of an image in the order a convolution wants"]
-    LOAD_IM2COL_4D = "cp async bulk tensor dim:4d space:shared::cluster|shared::cta global im2col mbarrier::complete_tx::bytes hint?:L2::cache_hint", "[dst] [map,c] [bar] off:b16*2 hint:b64?", BULK, LOAD, Asks(bulk::load_im2col);
+    LOAD_IM2COL_4D = "cp async bulk tensor dim:4d space:shared::cluster|shared::cta global im2col mbarrier::complete_tx::bytes hint?:L2::cache_hint", "[dst] [map,c] [bar] off:b16*2 hint:b64?", BULK, LOAD, Asks(bulk::load_box);
     #[doc = "copy pixels of an image in the order a convolution wants"]
-    LOAD_IM2COL_5D = "cp async bulk tensor dim:5d space:shared::cluster|shared::cta global im2col mbarrier::complete_tx::bytes hint?:L2::cache_hint", "[dst] [map,c] [bar] off:b16*3 hint:b64?", BULK, LOAD, Asks(bulk::load_im2col);
+    LOAD_IM2COL_5D = "cp async bulk tensor dim:5d space:shared::cluster|shared::cta global im2col mbarrier::complete_tx::bytes hint?:L2::cache_hint", "[dst] [map,c] [bar] off:b16*3 hint:b64?", BULK, LOAD, Asks(bulk::load_box);
     #[doc = "copy a box from shared memory into a tensor"]
     STORE_BOX = "cp async bulk tensor dim:1d|2d|3d|4d|5d global space:shared::cta tile?:tile bulk_group hint?:L2::cache_hint", "[map,c] [src] hint:b64?", BULK, STORE, Asks(bulk::store_box);
     #[doc = "combine a box of shared memory into a tensor"]

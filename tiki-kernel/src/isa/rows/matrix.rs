@@ -12,6 +12,9 @@ use super::{AMPERE, HOPPER};
 
 const TURING: Since = since((6, 5), (7, 5));
 const F8: Since = since((8, 4), (8, 9));
+const SPARSE: Since = since((7, 1), (8, 0));
+const ORDERED: Since = since((8, 5), (8, 0));
+const ORDERED_F8: Since = since((8, 5), (8, 9));
 const TOGETHER: Effects = PURE.convergent();
 
 table! {
@@ -46,6 +49,42 @@ table! {
     MMA_S8 = "mma sync aligned shape:m16n8k32 row col satfinite? dt:s32 at:s8|u8 bt:s8|u8 ct:s32", "=d:s32*4 a:b32*4 b:b32*2 c:s32*4", AMPERE, TOGETHER, Asks(matrix::multiply);
     #[doc = "D = A B + C, 16 x 8 x 16, bytes"]
     MMA_S8_16 = "mma sync aligned shape:m16n8k16 row col satfinite? dt:s32 at:s8|u8 bt:s8|u8 ct:s32", "=d:s32*4 a:b32*2 b:b32*1 c:s32*4", AMPERE, TOGETHER, Asks(matrix::multiply);
+    #[doc = "D = A B + C, 16 x 8 x 16, 16-bit inputs, f32 sums, of A only what is not zero"]
+    MMA_SP_16 = "mma sp sync aligned shape:m16n8k16 row col dt:f32 at:f16|bf16 bt:f16|bf16 ct:f32", "=d:f32*4 a:b32*2 b:b32*2 c:f32*4 m:b32 #s:u32", SPARSE, TOGETHER, Asks(matrix::sparse);
+    #[doc = "D = A B + C, 16 x 8 x 32, 16-bit inputs, f32 sums, of A only what is not zero"]
+    MMA_SP_32 = "mma sp sync aligned shape:m16n8k32 row col dt:f32 at:f16|bf16 bt:f16|bf16 ct:f32", "=d:f32*4 a:b32*4 b:b32*4 c:f32*4 m:b32 #s:u32", SPARSE, TOGETHER, Asks(matrix::sparse);
+    #[doc = "D = A B + C, 16 x 8 x 16, f16 inputs and sums, of A only what is not zero"]
+    MMA_SP_16_F16 = "mma sp sync aligned shape:m16n8k16 row col dt:f16 at:f16 bt:f16 ct:f16", "=d:b32*2 a:b32*2 b:b32*2 c:b32*2 m:b32 #s:u32", SPARSE, TOGETHER, Asks(matrix::sparse);
+    #[doc = "D = A B + C, 16 x 8 x 32, f16 inputs and sums, of A only what is not zero"]
+    MMA_SP_32_F16 = "mma sp sync aligned shape:m16n8k32 row col dt:f16 at:f16 bt:f16 ct:f16", "=d:b32*2 a:b32*4 b:b32*4 c:b32*2 m:b32 #s:u32", SPARSE, TOGETHER, Asks(matrix::sparse);
+    #[doc = "D = A B + C, 16 x 8 x 8, tf32 inputs, f32 sums, of A only what is not zero"]
+    MMA_SP_TF32_8 = "mma sp sync aligned shape:m16n8k8 row col dt:f32 at:tf32 bt:tf32 ct:f32", "=d:f32*4 a:b32*2 b:b32*2 c:f32*4 m:b32 #s:u32", SPARSE, TOGETHER, Asks(matrix::sparse);
+    #[doc = "D = A B + C, 16 x 8 x 16, tf32 inputs, f32 sums, of A only what is not zero"]
+    MMA_SP_TF32 = "mma sp sync aligned shape:m16n8k16 row col dt:f32 at:tf32 bt:tf32 ct:f32", "=d:f32*4 a:b32*4 b:b32*4 c:f32*4 m:b32 #s:u32", SPARSE, TOGETHER, Asks(matrix::sparse);
+    #[doc = "D = A B + C, 16 x 8 x 32, bytes, of A only what is not zero"]
+    MMA_SP_S8_32 = "mma sp sync aligned shape:m16n8k32 row col satfinite? dt:s32 at:s8|u8 bt:s8|u8 ct:s32", "=d:s32*4 a:b32*2 b:b32*2 c:s32*4 m:b32 #s:u32", SPARSE, TOGETHER, Asks(matrix::sparse);
+    #[doc = "D = A B + C, 16 x 8 x 64, bytes, of A only what is not zero"]
+    MMA_SP_S8 = "mma sp sync aligned shape:m16n8k64 row col satfinite? dt:s32 at:s8|u8 bt:s8|u8 ct:s32", "=d:s32*4 a:b32*4 b:b32*4 c:s32*4 m:b32 #s:u32", SPARSE, TOGETHER, Asks(matrix::sparse);
+    #[doc = "D = A B + C, 16 x 8 x 64, 8-bit floats, f32 sums, of A only what is not zero"]
+    MMA_SP_F8 = "mma sp sync aligned shape:m16n8k64 row col dt:f32 at:e4m3|e5m2 bt:e4m3|e5m2 ct:f32", "=d:f32*4 a:b32*4 b:b32*4 c:f32*4 m:b32 #s:u32", F8, TOGETHER, Asks(matrix::sparse);
+    #[doc = "D = A B + C, 16 x 8 x 16, 16-bit inputs, f32 sums, of A only what is not zero"]
+    MMA_SPO_16 = "mma sp::ordered_metadata sync aligned shape:m16n8k16 row col dt:f32 at:f16|bf16 bt:f16|bf16 ct:f32", "=d:f32*4 a:b32*2 b:b32*2 c:f32*4 m:b32 #s:u32", ORDERED, TOGETHER, Asks(matrix::sparse);
+    #[doc = "D = A B + C, 16 x 8 x 32, 16-bit inputs, f32 sums, of A only what is not zero"]
+    MMA_SPO_32 = "mma sp::ordered_metadata sync aligned shape:m16n8k32 row col dt:f32 at:f16|bf16 bt:f16|bf16 ct:f32", "=d:f32*4 a:b32*4 b:b32*4 c:f32*4 m:b32 #s:u32", ORDERED, TOGETHER, Asks(matrix::sparse);
+    #[doc = "D = A B + C, 16 x 8 x 16, f16 inputs and sums, of A only what is not zero"]
+    MMA_SPO_16_F16 = "mma sp::ordered_metadata sync aligned shape:m16n8k16 row col dt:f16 at:f16 bt:f16 ct:f16", "=d:b32*2 a:b32*2 b:b32*2 c:b32*2 m:b32 #s:u32", ORDERED, TOGETHER, Asks(matrix::sparse);
+    #[doc = "D = A B + C, 16 x 8 x 32, f16 inputs and sums, of A only what is not zero"]
+    MMA_SPO_32_F16 = "mma sp::ordered_metadata sync aligned shape:m16n8k32 row col dt:f16 at:f16 bt:f16 ct:f16", "=d:b32*2 a:b32*4 b:b32*4 c:b32*2 m:b32 #s:u32", ORDERED, TOGETHER, Asks(matrix::sparse);
+    #[doc = "D = A B + C, 16 x 8 x 8, tf32 inputs, f32 sums, of A only what is not zero"]
+    MMA_SPO_TF32_8 = "mma sp::ordered_metadata sync aligned shape:m16n8k8 row col dt:f32 at:tf32 bt:tf32 ct:f32", "=d:f32*4 a:b32*2 b:b32*2 c:f32*4 m:b32 #s:u32", ORDERED, TOGETHER, Asks(matrix::sparse);
+    #[doc = "D = A B + C, 16 x 8 x 16, tf32 inputs, f32 sums, of A only what is not zero"]
+    MMA_SPO_TF32 = "mma sp::ordered_metadata sync aligned shape:m16n8k16 row col dt:f32 at:tf32 bt:tf32 ct:f32", "=d:f32*4 a:b32*4 b:b32*4 c:f32*4 m:b32 #s:u32", ORDERED, TOGETHER, Asks(matrix::sparse);
+    #[doc = "D = A B + C, 16 x 8 x 32, bytes, of A only what is not zero"]
+    MMA_SPO_S8_32 = "mma sp::ordered_metadata sync aligned shape:m16n8k32 row col satfinite? dt:s32 at:s8|u8 bt:s8|u8 ct:s32", "=d:s32*4 a:b32*2 b:b32*2 c:s32*4 m:b32 #s:u32", ORDERED, TOGETHER, Asks(matrix::sparse);
+    #[doc = "D = A B + C, 16 x 8 x 64, bytes, of A only what is not zero"]
+    MMA_SPO_S8 = "mma sp::ordered_metadata sync aligned shape:m16n8k64 row col satfinite? dt:s32 at:s8|u8 bt:s8|u8 ct:s32", "=d:s32*4 a:b32*4 b:b32*4 c:s32*4 m:b32 #s:u32", ORDERED, TOGETHER, Asks(matrix::sparse);
+    #[doc = "D = A B + C, 16 x 8 x 64, 8-bit floats, f32 sums, of A only what is not zero"]
+    MMA_SPO_F8 = "mma sp::ordered_metadata sync aligned shape:m16n8k64 row col dt:f32 at:e4m3|e5m2 bt:e4m3|e5m2 ct:f32", "=d:f32*4 a:b32*4 b:b32*4 c:f32*4 m:b32 #s:u32", ORDERED_F8, TOGETHER, Asks(matrix::sparse);
     #[doc = "D = A B + C, 8 x 8 x 4, f64"]
     MMA_F64 = "mma sync aligned shape:m8n8k4 row col dt:f64 at:f64 bt:f64 ct:f64", "=d:f64*2 a:f64*1 b:f64*1 c:f64*2", AMPERE, TOGETHER, Asks(matrix::multiply);
 

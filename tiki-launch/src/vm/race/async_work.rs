@@ -5,9 +5,9 @@
 
 use super::super::access::addresses;
 use super::super::block::Team;
-use super::super::bulk::box_of;
 use super::super::exec::Ctx;
 use super::super::fault::Code;
+use super::super::map_read::box_of;
 use super::super::program::ABSENT;
 use super::super::tensor_map::Box as TensorBox;
 use super::super::warp::Warp;
@@ -122,7 +122,7 @@ impl Watch {
                     let n = warp.file.words[ctx.slot(2) as usize].0[i] as usize;
                     self.deliver(team, ctx, warp, i, (ctx.given(mask), pc), n, PLAIN, None);
                 }
-                Ask::BoxLoad { mask } => {
+                Ask::BoxLoad { mask, .. } => {
                     let Some(b) = box_of(ctx, warp, i, 1) else {
                         continue;
                     };

@@ -64,7 +64,7 @@ pub(in crate::vm) fn touches(
     };
     match &step.act {
         Act::Ask(Ask::GroupMultiply { .. }) => touches.writes.extend(of(false)),
-        Act::Ask(Ask::Store(_) | Ask::Atomic(_) | Ask::Multiply(_)) => {
+        Act::Ask(Ask::Store(_) | Ask::Atomic(_) | Ask::Multiply(_) | Ask::MultiplySparse(_)) => {
             touches.reads.extend(of(false));
         }
         _ if !touches.reads.is_empty() => {}

@@ -67,7 +67,7 @@ fn phase_of(ask: &Ask) -> Phase {
         Ask::Atomic(a) if global(a.space) => Phase::Store,
         Ask::WmmaLoad { space, .. } if global(*space) => Phase::Load,
         Ask::WmmaStore { space, .. } if global(*space) => Phase::Store,
-        Ask::Multiply(_) | Ask::Wmma { .. } => Phase::Product,
+        Ask::Multiply(_) | Ask::MultiplySparse(_) | Ask::Wmma { .. } => Phase::Product,
         Ask::Bar { wait: true, .. }
         | Ask::ClusterWait
         | Ask::CopyWait
@@ -99,7 +99,7 @@ impl Tape {
             Ask::GroupCommit => self.close(w, Kind::Multiplies),
             Ask::GroupWait => self.waited(w, Kind::Multiplies, Some(keep())),
             Ask::ClusterArrive { .. } => self.arrive_cluster(w, team.cluster_generation),
-            Ask::BulkLoad { mask } | Ask::BoxLoad { mask } => {
+            Ask::BulkLoad { mask } | Ask::BoxLoad { mask, .. } => {
                 for (i, (rank, byte)) in places(team, ctx, warp, 2) {
                     let mask = ctx.given(mask);
                     let blocks = mask.map(|s| warp.file.words[s as usize].0[i]);
