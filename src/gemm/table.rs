@@ -181,6 +181,10 @@ pub(super) struct Takes {
     pub own: bool,
     /// Most rows.
     pub rows: usize,
+    /// Least K: below, what comes after the sums counts for more than what the tile saves.
+    pub least: usize,
+    /// Whole tiles only, and at least so many steps of K.
+    pub whole: Option<usize>,
     /// The rate while the result has at most 2^22 elements, if it is another.
     pub small_rate: f64,
     pub precision: Option<Precision>,
@@ -192,6 +196,8 @@ pub(super) const ALONG: Takes = Takes {
     epilogue: false,
     own: false,
     rows: usize::MAX,
+    least: 0,
+    whole: None,
     small_rate: 0.0,
     precision: None,
 };
@@ -248,6 +254,22 @@ impl<E: Element, O: Element> Row<E, O> {
         }
         if takes.compact && !call.compact {
             return Err("takes no gaps between rows".into());
+        }
+        if let Some(steps) = takes.whole {
+            let [m, n] = self.tile;
+            let extents = [(call.m, m), (call.n, n), (call.k, self.depth)];
+            let whole = extents
+                .iter()
+                .all(|(extent, of)| extent.is_multiple_of(*of));
+            if !whole || call.k < steps * self.depth {
+                return Err(format!(
+                    "takes whole tiles of {m} x {n} and whole steps of {}, at least {steps}",
+                    self.depth
+                ));
+            }
+        }
+        if call.k < takes.least {
+            return Err(format!("is for a K of at least {}", takes.least));
         }
         if call.m > takes.rows {
             return Err(format!("takes at most {} rows", takes.rows));
