@@ -64,7 +64,7 @@ macro_rules! halves {
             fn rows() -> &'static [Row<$e, $e>] {
                 static ROWS: &[Row<$e, $e>] = &[
                     few_row!($e, (16, 64, 128, 10), 0.9),
-                    few_row!($e, (64, 64, 64, 12), 0.9),
+                    few_row!($e, (64, 64, 64, 12), 0.95),
                     few_row!($e, (128, 64, 64, 8), 0.9),
                     hopper_row!($e, $e, (128, 256, 64, 4, 64, 12), (0, 0), 0, 1.0),
                     hopper_row!($e, $e, (128, 224, 64, 4, 56, 12), (0, 0), 0, 0.995, least = 4096),
