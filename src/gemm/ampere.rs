@@ -1,13 +1,15 @@
 //! Products by single warps (sm_80 and everything after).
 //!
 //! `ampere`: tiles come by asynchronous copies through a ring of stages; past the edges they are zero.
+//! `whole`: as `ampere`, of whole tiles only. That nothing is past an edge is proven from what the kernel requires, so
+//! a step is straight code in which copies stand between products.
 //! `any`, `single`, `bytes` and (sm_90a) `narrow`: tiles come through registers, with whatever strides the
 //! operands have; for what the copies cannot take. They multiply batches, by matrices that a table may name
 //! for each 128 rows, and parts of K: `c` is (parts, batch, M, N). All but `bytes` end in the same epilogue,
 //! `act(alpha a @ b.T + bias) + beta d`; `d` is `c` itself if `own` says so.
 
 use super::epilogue::finished;
-use super::schedule::{matrix_of, multiply_copied, multiply_ring, place};
+use super::schedule::{matrix_of, multiply_copied, multiply_ring, multiply_whole, place};
 use crate::prelude::*;
 
 #[tiki::kernel(target = "sm_80", warps = 4, registers = 224, shared = "100 KiB",
@@ -67,6 +69,34 @@ pub fn ampere<
         let y = finished(&acc, &columns, &old, alpha, beta, activation);
         c.tile_mut([BM, BN], [m, n]).store(&y.cast::<E>());
     }
+}
+
+#[tiki::kernel(target = "sm_80", warps = 4, registers = 224, shared = "100 KiB",
+    grid = [b.dim(0).div_ceil(BN), a.dim(0).div_ceil(BM)], build(
+    (E = f16, BM = 128, BN = 128, BK = 64, STAGES = 3),
+    (E = bf16, BM = 128, BN = 128, BK = 64, STAGES = 3),
+), deny(bank_conflicts, spills))]
+/// `c = a @ b.T` of whole tiles and at least `STAGES` steps.
+pub fn whole<E: Half, const BM: usize, const BN: usize, const BK: usize, const STAGES: usize>(
+    a: &Global<E>,
+    b: &Global<E>,
+    c: &mut Global<E>,
+) {
+    require!(a.dim(1) == b.dim(1) && c.dim(0) == a.dim(0) && c.dim(1) == b.dim(0));
+    require!(a.dim(0) % BM == 0 && b.dim(0) % BN == 0);
+    require!(a.dim(1) % BK == 0 && a.dim(1) >= STAGES * BK);
+    let (m, n) = (block_idx().y, block_idx().x);
+    let a_s = Shared::<E>::stages(STAGES, Layout::k_major::<E>([BM, BK]));
+    let b_s = Shared::<E>::stages(STAGES, Layout::k_major::<E>([BN, BK]));
+    let load = Load::cp_async(128);
+    let pipe = Pipeline::cp_async(STAGES);
+    let gemm = Gemm::<E>::new(Warp::new(2, 2));
+    let steps = a.dim(1) / BK;
+    let left = |k: usize, s: usize| load.copy(&a.tile([BM, BK], [m, k]), a_s.stage(s));
+    let right = |k: usize, s: usize| load.copy(&b.tile([BN, BK], [n, k]), b_s.stage(s));
+    let shape = [BM, BN, BK];
+    let acc = multiply_whole(&gemm, &pipe, STAGES, steps, left, right, a_s, b_s, shape);
+    c.tile_mut([BM, BN], [m, n]).store(&acc.cast::<E>());
 }
 
 #[tiki::kernel(target = "sm_80", warps = 4,

@@ -19,6 +19,8 @@ use crate::prelude::*;
     build(
     (E = f16, O = f16, BM = 128, BN = 256, BK = 64, STAGES = 4, SLAB = 64, GROUP = 12, TA = 0, TB = 0, EPI = 0),
     (E = bf16, O = bf16, BM = 128, BN = 256, BK = 64, STAGES = 4, SLAB = 64, GROUP = 12, TA = 0, TB = 0, EPI = 0),
+    (E = f16, O = f16, BM = 128, BN = 224, BK = 64, STAGES = 4, SLAB = 56, GROUP = 12, TA = 0, TB = 0, EPI = 0),
+    (E = bf16, O = bf16, BM = 128, BN = 224, BK = 64, STAGES = 4, SLAB = 56, GROUP = 12, TA = 0, TB = 0, EPI = 0),
     (E = f16, O = f16, BM = 128, BN = 192, BK = 64, STAGES = 4, SLAB = 64, GROUP = 8, TA = 0, TB = 0, EPI = 0),
     (E = bf16, O = bf16, BM = 128, BN = 192, BK = 64, STAGES = 4, SLAB = 64, GROUP = 8, TA = 0, TB = 0, EPI = 0),
     (E = f16, O = f16, BM = 128, BN = 128, BK = 64, STAGES = 6, SLAB = 64, GROUP = 16, TA = 0, TB = 0, EPI = 0),
@@ -76,7 +78,15 @@ pub fn hopper<
         STAGES,
         Layout::k_major::<E>(if TB == 1 { [BK, BN] } else { [BN, BK] }),
     );
-    let out_s = Shared::<O>::stages(4, Layout::k_major::<O>([64, SLAB]));
+    // Rows of an odd number of 16 bytes meet in no bank as they are.
+    let out_s = Shared::<O>::stages(
+        4,
+        if SLAB * O::BYTES % 32 == 16 {
+            Layout::row_major([64, SLAB])
+        } else {
+            Layout::k_major::<O>([64, SLAB])
+        },
+    );
     let pipe = Pipeline::tma(STAGES, 2);
     let tiles = Tiles::persistent([c.dim(0).div_ceil(BM), c.dim(1).div_ceil(BN)]).grouped(GROUP);
     let steps = if TA == 1 { a.dim(0) } else { a.dim(1) }.div_ceil(BK);
@@ -197,7 +207,7 @@ pub fn few<
 }
 
 #[tiki::kernel(target = "sm_90a", warpgroups = 3, registers = 168, shared = "227 KiB", grid = persistent,
-    build((BM = 128, BN = 256, BK = 32, STAGES = 4, GROUP = 12)), deny(spills))]
+    build((BM = 128, BN = 256, BK = 32, STAGES = 4, GROUP = 12), (BM = 128, BN = 192, BK = 32, STAGES = 4, GROUP = 12)), deny(spills))]
 /// `c = a @ b.T` by tf32.
 pub fn tf32<
     const BM: usize,

@@ -26,6 +26,8 @@ pub mod batch;
 mod epilogue;
 mod error;
 pub mod hopper;
+#[macro_use]
+mod instances;
 mod pick;
 pub mod rows;
 pub mod schedule;

@@ -140,6 +140,24 @@ mod tests {
         };
         assert!(picked(128, 128, 8192).parts > 8);
         assert!(picked(256, 256, 16384).parts > 4);
+        // As measured: parts were faster, or one piece was.
+        for (m, n, k) in [
+            (128, 1024, 16384),
+            (256, 512, 16384),
+            (256, 1024, 8192),
+            (512, 512, 32768),
+        ] {
+            assert!(picked(m, n, k).parts > 4, "{m} x {n} x {k}");
+        }
+        for (m, n, k) in [
+            (16, 1024, 16384),
+            (64, 1024, 8192),
+            (64, 2048, 16384),
+            (128, 4096, 4096),
+            (384, 384, 2048),
+        ] {
+            assert_eq!(picked(m, n, k).parts, 1, "{m} x {n} x {k}");
+        }
         // Those that were measured are multiplied whole, by what was measured.
         for (m, n, k, by) in [
             (16, 8192, 8192, "few 16 x 64 x 128"),
@@ -147,6 +165,8 @@ mod tests {
             (1024, 1024, 1024, "hopper 128 x 64 x 64"),
             (2048, 2048, 2048, "hopper 128 x 128 x 64"),
             (4096, 4096, 4096, "hopper 128 x 256 x 64"),
+            (4096, 11008, 4096, "hopper 128 x 256 x 64"),
+            (8192, 8192, 8192, "hopper 128 x 224 x 64"),
             (8192, 8192, 512, "hopper 128 x 256 x 64"),
         ] {
             let choice = picked(m, n, k);

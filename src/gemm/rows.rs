@@ -34,122 +34,6 @@ pub trait Product<O: Element>: Element + sealed::Sealed<O> {
     ) -> Launched;
 }
 
-macro_rules! hopper_row {
-    ($e:ty, $o:ty, ($bm:literal, $bn:literal, $bk:literal, $stages:literal, $group:literal), ($ta:literal, $tb:literal), $epi:literal, $rate:literal $(, $small:literal)?) => {
-        Row {
-            instance: concat!("hopper ", $bm, " x ", $bn, " x ", $bk, " ta ", $ta, " tb ", $tb, " epilogue ", $epi),
-            artifact: hopper::<$e, $o, $bm, $bn, $bk, $stages, 64, $group, $ta, $tb, $epi>::ARTIFACT,
-            tile: [$bm, $bn],
-            depth: $bk,
-            takes: Takes {
-                lies: Some([
-                    if $ta == 1 { Lies::Across } else { Lies::Along },
-                    if $tb == 1 { Lies::Across } else { Lies::Along },
-                ]),
-                epilogue: $epi == 1,
-                $(small_rate: $small,)?
-                ..ALONG
-            },
-            rate: $rate,
-            run: Run::One(|stream, a, b, c, p| {
-                let (at, bt) = (a.transpose(), b.transpose());
-                let (a, b) = (if $ta == 1 { &at } else { a }, if $tb == 1 { &bt } else { b });
-                hopper::<$e, $o, $bm, $bn, $bk, $stages, 64, $group, $ta, $tb, $epi>::launch(
-                    stream, a, b, c, &p.bias, &p.residual()?, p.alpha, p.beta, p.activation,
-                )
-            }),
-        }
-    };
-}
-
-macro_rules! few_row {
-    ($e:ty, ($bm:literal, $bn:literal, $bk:literal, $stages:literal), $rate:literal) => {
-        Row {
-            instance: concat!("few ", $bm, " x ", $bn, " x ", $bk),
-            artifact: few::<$e, $e, $bm, $bn, $bk, $stages>::ARTIFACT,
-            tile: [$bm, $bn],
-            depth: $bk,
-            takes: Takes { rows: $bm, ..ALONG },
-            rate: $rate,
-            run: Run::One(|stream, a, b, c, _| {
-                few::<$e, $e, $bm, $bn, $bk, $stages>::launch(stream, a, b, c)
-            }),
-        }
-    };
-}
-
-macro_rules! ampere_row {
-    ($e:ty, $tile:literal, $epi:literal, $rate:literal) => {
-        Row {
-            instance: concat!("ampere ", $tile, " x ", $tile, " x 64 epilogue ", $epi),
-            artifact: ampere::ampere::<$e, $tile, $tile, 64, 3, $epi>::ARTIFACT,
-            tile: [$tile, $tile],
-            depth: 64,
-            takes: Takes {
-                compact: true,
-                epilogue: $epi == 1,
-                ..ALONG
-            },
-            rate: $rate,
-            run: Run::One(|stream, a, b, c, p| {
-                ampere::ampere::<$e, $tile, $tile, 64, 3, $epi>::launch(
-                    stream,
-                    a,
-                    b,
-                    c,
-                    &p.bias,
-                    &p.residual()?,
-                    p.alpha,
-                    p.beta,
-                    p.activation,
-                )
-            }),
-        }
-    };
-}
-
-/// A kernel of batches and parts, with the arguments that all of them have.
-macro_rules! many_row {
-    ($name:expr, $kernel:ty, $tile:expr, $depth:literal, $rate:literal, $takes:expr) => {
-        Row {
-            instance: $name,
-            artifact: <$kernel>::ARTIFACT,
-            tile: $tile,
-            depth: $depth,
-            takes: $takes,
-            rate: $rate,
-            run: Run::Many(|stream, a, b, c, groups, p| {
-                <$kernel>::launch(
-                    stream,
-                    a,
-                    b,
-                    c,
-                    &p.bias,
-                    &p.residual,
-                    groups,
-                    p.own,
-                    p.alpha,
-                    p.beta,
-                    p.activation,
-                )
-            }),
-        }
-    };
-}
-
-macro_rules! batch_row {
-    ($e:ty, $o:ty, $depth:literal, $slab:literal, $plain:literal) => {
-        many_row!(
-            concat!("batch 128 x 128 x ", $depth),
-            batch<$e, $o, 128, $depth, 6, $slab, $plain>,
-            [128, 128],
-            $depth,
-            0.88,
-            if $plain { ALONG } else { BATCH }
-        )
-    };
-}
-
 macro_rules! parts_summed {
     ($o:ty) => {
         fn sum_parts(
@@ -180,17 +64,19 @@ macro_rules! halves {
             fn rows() -> &'static [Row<$e, $e>] {
                 static ROWS: &[Row<$e, $e>] = &[
                     few_row!($e, (16, 64, 128, 10), 0.9),
-                    few_row!($e, (64, 64, 64, 12), 0.9),
+                    few_row!($e, (64, 64, 64, 12), 0.95),
                     few_row!($e, (128, 64, 64, 8), 0.9),
-                    hopper_row!($e, $e, (128, 256, 64, 4, 12), (0, 0), 0, 1.0),
-                    hopper_row!($e, $e, (128, 192, 64, 4, 8), (0, 0), 0, 0.98),
-                    hopper_row!($e, $e, (128, 128, 64, 6, 16), (0, 0), 0, 0.93, 1.02),
-                    hopper_row!($e, $e, (128, 64, 64, 8, 8), (0, 0), 0, 0.7),
-                    hopper_row!($e, $e, (128, 256, 64, 4, 12), (1, 0), 0, 1.0),
-                    hopper_row!($e, $e, (128, 256, 64, 4, 12), (0, 1), 0, 1.0),
-                    hopper_row!($e, $e, (128, 256, 64, 4, 12), (1, 1), 0, 1.0),
-                    hopper_row!($e, $e, (128, 128, 64, 6, 16), (0, 0), 1, 0.9),
+                    hopper_row!($e, $e, (128, 256, 64, 4, 64, 12), (0, 0), 0, 1.0),
+                    hopper_row!($e, $e, (128, 224, 64, 4, 56, 12), (0, 0), 0, 0.995, least = 4096),
+                    hopper_row!($e, $e, (128, 192, 64, 4, 64, 8), (0, 0), 0, 0.98),
+                    hopper_row!($e, $e, (128, 128, 64, 6, 64, 16), (0, 0), 0, 0.93, small_rate = 1.02),
+                    hopper_row!($e, $e, (128, 64, 64, 8, 64, 8), (0, 0), 0, 0.7),
+                    hopper_row!($e, $e, (128, 256, 64, 4, 64, 12), (1, 0), 0, 1.0),
+                    hopper_row!($e, $e, (128, 256, 64, 4, 64, 12), (0, 1), 0, 1.0),
+                    hopper_row!($e, $e, (128, 256, 64, 4, 64, 12), (1, 1), 0, 1.0),
+                    hopper_row!($e, $e, (128, 128, 64, 6, 64, 16), (0, 0), 1, 0.9),
                     batch_row!($e, $e, 64, 64, false),
+                    whole_row!($e, 0.46),
                     ampere_row!($e, 128, 0, 0.45),
                     ampere_row!($e, 64, 1, 0.25),
                     many_row!("any 64 x 64 x 32", ampere::any<$e, $e>, [64, 64], 32, 0.03, ANY),
@@ -236,48 +122,20 @@ macro_rules! narrow {
 }
 
 narrow! {
-    e4m3 => f16, 64, [hopper_row!(e4m3, f16, (128, 256, 128, 4, 16), (0, 0), 0, 1.0),];
-    e4m3 => bf16, 64, [hopper_row!(e4m3, bf16, (128, 256, 128, 4, 16), (0, 0), 0, 1.0),];
+    e4m3 => f16, 64, [hopper_row!(e4m3, f16, (128, 256, 128, 4, 64, 16), (0, 0), 0, 1.0),];
+    e4m3 => bf16, 64, [hopper_row!(e4m3, bf16, (128, 256, 128, 4, 64, 16), (0, 0), 0, 1.0),];
     e4m3 => f32, 32, [];
     e5m2 => f16, 64, [];
-    e5m2 => bf16, 64, [hopper_row!(e5m2, bf16, (128, 256, 128, 4, 16), (0, 0), 0, 1.0),];
+    e5m2 => bf16, 64, [hopper_row!(e5m2, bf16, (128, 256, 128, 4, 64, 16), (0, 0), 0, 1.0),];
     e5m2 => f32, 32, [];
-}
-
-macro_rules! single_row {
-    ($thrice:literal, $precision:ident) => {
-        many_row!(
-            concat!("single 64 x 64 x 32 by ", stringify!($precision)),
-            ampere::single<$thrice>,
-            [64, 64],
-            32,
-            0.03,
-            Takes {
-                precision: Some(Precision::$precision),
-                ..ANY
-            }
-        )
-    };
 }
 
 impl sealed::Sealed<f32> for f32 {}
 impl Product<f32> for f32 {
     fn rows() -> &'static [Row<f32, f32>] {
         static ROWS: &[Row<f32, f32>] = &[
-            Row {
-                instance: "tf32 128 x 256 x 32",
-                artifact: tf32::<128, 256, 32, 4, 12>::ARTIFACT,
-                tile: [128, 256],
-                depth: 32,
-                takes: Takes {
-                    precision: Some(Precision::Tf32),
-                    ..ALONG
-                },
-                rate: 1.0,
-                run: Run::One(|stream, a, b, c, _| {
-                    tf32::<128, 256, 32, 4, 12>::launch(stream, a, b, c)
-                }),
-            },
+            tf32_row!(256, 0),
+            tf32_row!(192, 4096),
             many_row!(
                 "batch of tf32 128 x 128 x 32",
                 batch_tf32<128, 32, 6>,
@@ -293,7 +151,7 @@ impl Product<f32> for f32 {
     }
     fn in_parts() -> &'static [Row<f32, f32>] {
         // Those that take parts are picked by their own rule.
-        &Self::rows()[1..]
+        &Self::rows()[2..]
     }
     parts_summed!(f32);
 }

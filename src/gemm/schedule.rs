@@ -7,6 +7,7 @@
 //!
 //! ```text
 //! multiply_ring        warps, tiles by asynchronous copies            sm_80
+//! multiply_whole       warps, the same of whole tiles                 sm_80
 //! multiply_copied      warps, tiles through registers, any strides    sm_80
 //! fill_stages          the role that loads through the accelerator    sm_90a
 //! multiply_stages      the roles that multiply what it loads          sm_90a
@@ -36,6 +37,51 @@ pub fn multiply_ring<E: Element, Acc: Element>(
     for k in 0..steps {
         let s = pipe.wait(); // the group's wait, then the block's barrier
         fetch(k + stages - 1);
+        gemm.accumulate(a_s.stage(s), b_s.stage(s), &mut acc);
+    }
+    acc
+}
+
+/// The same of whole tiles and at least `stages` steps, copied by `left` and `right`. The copies for a later step stand
+/// between quarters of a step's product: the tensor cores do not wait for the instructions that start them. No
+/// branch asks whether a step is past the last one; the last steps are a loop of their own.
+#[tiki::device]
+#[allow(clippy::too_many_arguments)]
+pub fn multiply_whole<E: Element, Acc: Element>(
+    gemm: &Gemm<E, E, Acc>,
+    pipe: &Pipeline,
+    stages: usize,
+    steps: usize,
+    left: impl Fn(usize, usize),
+    right: impl Fn(usize, usize),
+    a_s: Stages<E>,
+    b_s: Stages<E>,
+    [m, n, depth]: [usize; 3],
+) -> Register<Acc> {
+    for k in 0..stages - 1 {
+        let s = pipe.acquire();
+        left(k, s);
+        right(k, s);
+        pipe.commit();
+    }
+    let mut acc = gemm.zeros([m, n]);
+    for k in stages - 1..steps {
+        let s = pipe.wait();
+        let (a, b) = (a_s.stage(s), b_s.stage(s));
+        let (rows, columns) = ([m, depth / 4], [n, depth / 4]);
+        gemm.accumulate(a.tile(rows, [0, 0]), b.tile(columns, [0, 0]), &mut acc);
+        let t = pipe.acquire();
+        left(k, t);
+        gemm.accumulate(a.tile(rows, [0, 1]), b.tile(columns, [0, 1]), &mut acc);
+        right(k, t);
+        pipe.commit();
+        let (rows, columns) = ([m, depth / 2], [n, depth / 2]);
+        gemm.accumulate(a.tile(rows, [0, 1]), b.tile(columns, [0, 1]), &mut acc);
+    }
+    for _ in 0..stages - 1 {
+        let s = pipe.wait();
+        pipe.acquire();
+        pipe.commit();
         gemm.accumulate(a_s.stage(s), b_s.stage(s), &mut acc);
     }
     acc

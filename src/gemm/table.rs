@@ -9,7 +9,7 @@
 //! ```
 //!
 //! in units of K products by one multiprocessor. K in parts divides the tile's share by their number, and costs
-//! a second launch and the parts' way through memory: [`Row::estimate_parts`], a model, not a measurement.
+//! a second launch and the parts' way through memory: [`Row::estimate_parts`], a model with measured constants.
 
 use super::{Choice, Epilogue, Precision};
 use crate::{Device, Element, LaunchError, Stream, Tensor};
@@ -181,6 +181,10 @@ pub(super) struct Takes {
     pub own: bool,
     /// Most rows.
     pub rows: usize,
+    /// Least K: below, what comes after the sums counts for more than what the tile saves.
+    pub least: usize,
+    /// Whole tiles only, and at least so many steps of K.
+    pub whole: Option<usize>,
     /// The rate while the result has at most 2^22 elements, if it is another.
     pub small_rate: f64,
     pub precision: Option<Precision>,
@@ -192,6 +196,8 @@ pub(super) const ALONG: Takes = Takes {
     epilogue: false,
     own: false,
     rows: usize::MAX,
+    least: 0,
+    whole: None,
     small_rate: 0.0,
     precision: None,
 };
@@ -249,6 +255,22 @@ impl<E: Element, O: Element> Row<E, O> {
         if takes.compact && !call.compact {
             return Err("takes no gaps between rows".into());
         }
+        if let Some(steps) = takes.whole {
+            let [m, n] = self.tile;
+            let extents = [(call.m, m), (call.n, n), (call.k, self.depth)];
+            let whole = extents
+                .iter()
+                .all(|(extent, of)| extent.is_multiple_of(*of));
+            if !whole || call.k < steps * self.depth {
+                return Err(format!(
+                    "takes whole tiles of {m} x {n} and whole steps of {}, at least {steps}",
+                    self.depth
+                ));
+            }
+        }
+        if call.k < takes.least {
+            return Err(format!("is for a K of at least {}", takes.least));
+        }
         if call.m > takes.rows {
             return Err(format!("takes at most {} rows", takes.rows));
         }
@@ -296,8 +318,8 @@ impl<E: Element, O: Element> Row<E, O> {
     }
 
     /// Of K in so many parts, the best number and its estimate; `None` if one part is all there is. A
-    /// multiprocessor does some 2048 products a cycle; a launch and its waits are some 6000 cycles; parts are written and
-    /// read at 2000 bytes a cycle.
+    /// multiprocessor does some 2048 products a cycle; a launch and its waits are some 13000 cycles; parts are written and
+    /// read at 2000 bytes a cycle (fitted to eleven thin shapes on an H200).
     pub(super) fn estimate_parts(&self, call: &Asked<'_>) -> Option<(u64, f64)> {
         let steps = call.k.div_ceil(self.depth) as u64;
         let tiles = self.tiles(call).max(1);
@@ -309,7 +331,7 @@ impl<E: Element, O: Element> Row<E, O> {
         let each = steps.div_ceil(wanted);
         let parts = steps.div_ceil(each);
         let bytes = (parts * 8) as f64 * (call.m * call.n) as f64;
-        let more = (6000.0 + bytes / 2000.0) * 2048.0 / call.k as f64;
+        let more = (13000.0 + bytes / 2000.0) * 2048.0 / call.k as f64;
         let share = each as f64 / steps as f64;
         Some((parts, self.rounds(call, parts) * share / self.rate + more))
     }

@@ -115,7 +115,8 @@ impl Word for usize {}
 
 /// What a scalar can do in a kernel beyond what Rust's own types can on the host.
 pub trait ScalarOps: Copy {
-    /// Conversion, to nearest even; floats to integers toward zero and saturating, NaN to 0.
+    /// Conversion, to nearest even; floats to integers toward zero and saturating, NaN to 0; to 8-bit floats
+    /// saturating, infinities too.
     fn cast<T: Element>(self) -> T {
         device_only()
     }

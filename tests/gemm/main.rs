@@ -145,6 +145,69 @@ fn the_choice_follows_the_shape() {
 }
 
 #[test]
+fn whole_tiles_have_an_instance_of_their_own() {
+    let device = Device::vm_of(target("sm_80")).unwrap();
+    let chosen = |m: usize, n: usize, k: usize| {
+        let (a, b) = (
+            device.empty::<f16, 2>([m, k]).unwrap(),
+            device.empty::<f16, 2>([n, k]).unwrap(),
+        );
+        let c = device.empty::<f16, 2>([m, n]).unwrap();
+        let choice = choose(&device, &a, &b, &c, &Epilogue::default());
+        choice.unwrap().instance
+    };
+    assert!(chosen(2048, 4096, 192).starts_with("whole"));
+    for (m, n, k) in [
+        (2056, 4096, 192),
+        (2048, 4104, 192),
+        (2048, 4096, 200),
+        (2048, 4096, 128),
+    ] {
+        assert!(chosen(m, n, k).starts_with("ampere"), "{m} x {n} x {k}");
+    }
+}
+
+/// Invariant: the instance of whole tiles sums in the order of the one for any tiles, in every order of completion.
+/// Witness: the same bits, at the fewest steps it takes and at others, of values and of NaN and infinities.
+#[test]
+fn whole_tiles_are_the_same_bits() {
+    use tiki::gemm::ampere::{ampere, whole};
+    for (m, n, k) in [(128, 128, 192), (256, 128, 256), (128, 384, 448)] {
+        let (mut a, b) = (
+            products::values::<f16>(m * k, 1),
+            products::values::<f16>(n * k, 2),
+        );
+        (a[3], a[k + 70], a[2 * k + 1]) = (f16::NAN, f16::INFINITY, f16::MAX);
+        orders::in_all_orders("sm_80", |device| {
+            let stream = device.stream();
+            let (da, db) = (
+                device.tensor_from(&a, [m, k]).unwrap(),
+                device.tensor_from(&b, [n, k]).unwrap(),
+            );
+            let poison = vec![f16::from_f32(-77.0); m * n];
+            let mut c = device.tensor_from(&poison, [m, n]).unwrap();
+            let mut d = device.tensor_from(&poison, [m, n]).unwrap();
+            let (no, none) = (
+                device.empty::<f16, 1>([0]).unwrap(),
+                device.empty::<f16, 2>([m, 0]).unwrap(),
+            );
+            whole::<f16, 128, 128, 64, 3>::launch(&stream, &da, &db, &mut c).unwrap();
+            ampere::<f16, 128, 128, 64, 3, 0>::launch(
+                &stream, &da, &db, &mut d, &no, &none, 1.0, 0.0, 0,
+            )
+            .unwrap();
+            let bytes = |t: &Tensor<f16, 2>| -> Vec<u8> {
+                let all = t.to_vec().unwrap();
+                all.iter().flat_map(|x| x.to_le_bytes()).collect()
+            };
+            let (c, d) = (bytes(&c), bytes(&d));
+            assert!(c == d, "{m} x {n} x {k}");
+            vec![c]
+        });
+    }
+}
+
+#[test]
 fn few_tiles_of_a_long_k_are_multiplied_in_parts() {
     let device = Device::vm().unwrap();
     let parts = |m: usize, n: usize, k: usize| {

@@ -2,6 +2,7 @@
 
 mod control;
 mod edges;
+mod eight;
 mod leaving;
 mod odd;
 mod odd_tiles;

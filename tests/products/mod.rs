@@ -17,6 +17,40 @@ pub struct Outcome {
     pub name: String,
     pub bytes: Vec<u8>,
     pub verdict: Result<(), String>,
+    /// An approximate unit took part, in an activation: another device may give other bits.
+    pub approximate: bool,
+    /// Each result, and how far another device's may lie from it.
+    results: Vec<(f64, f64)>,
+}
+
+/// Error of an activation's device function, relative to its value and at least to 1: the unit's own (a few units in the last
+/// place of f32) and the roundings around it.
+const SOFT: f64 = 1.0 / 524_288.0;
+
+impl Outcome {
+    /// Whether the other device's results are the same: bit for bit, or where an approximate unit took part as far apart as two
+    /// results of that unit may be.
+    pub fn agrees(&self, other: &Outcome) -> Result<(), String> {
+        if self.bytes == other.bytes {
+            return Ok(());
+        }
+        if !self.approximate {
+            let apart = self.bytes.iter().zip(&other.bytes);
+            let apart = apart.filter(|(a, b)| a != b).count();
+            let of = self.bytes.len();
+            return Err(format!("{}: {apart} of {of} bytes differ", self.name));
+        }
+        for (i, ((a, far), (b, _))) in self.results.iter().zip(&other.results).enumerate() {
+            let same = a == b || (a.is_nan() && b.is_nan());
+            if !same && ((a - b).abs() > *far || a.is_nan() || b.is_nan()) {
+                let name = &self.name;
+                return Err(format!(
+                    "{name}, element {i}: {a} and {b}, at most {far:.2e} apart"
+                ));
+            }
+        }
+        Ok(())
+    }
 }
 
 pub trait Real: tiki::Element + Debug {
@@ -186,12 +220,15 @@ pub fn run<E: Real + Product<O>, O: Real>(device: &Device, call: Call) -> Outcom
         call.across
     );
     let bytes = got.iter().flat_map(|x| x.bytes()).collect();
-    // The device function's own error, relative.
-    let soft = if call.activation == Activation::None {
-        0.0
-    } else {
-        2f64.powi(-19)
-    };
+    let approximate = matches!(call.activation, Activation::Gelu | Activation::Silu);
+    let soft = if approximate { SOFT } else { 0.0 };
+    // Two devices are each that far from the function's value, and each round to the result's type.
+    let results = got.iter().zip(&d).map(|(got, d)| {
+        let (got, added) = (got.wide(), f64::from(call.beta) * d.wide());
+        let rounding = got.abs() * O::HALF.0 * 1.01 + O::HALF.1;
+        (got, 2.0 * (soft * ((got - added).abs() + 1.0) + rounding))
+    });
+    let results = results.collect();
     // Of a large product a sample that comes to every column.
     let step = (((m * n * k) >> 19).max(1)..)
         .find(|&s| coprime(s, n))
@@ -258,6 +295,8 @@ pub fn run<E: Real + Product<O>, O: Real>(device: &Device, call: Call) -> Outcom
         name,
         bytes,
         verdict,
+        approximate,
+        results,
     }
 }
 

@@ -4,7 +4,8 @@
 //! Its meaning: capped at the bound (`.maxnreg`), the assembler spills nothing. It is not the count the
 //! assembler would choose when left alone, which trades registers for overlap. Values that can be
 //! recomputed for one instruction anywhere (special registers, arguments in constant memory, addresses
-//! of variables) do not count.
+//! of variables) do not count; where products are by warps neither does the sum of a constant and a
+//! register that is alive beside it.
 //!
 //! ```text
 //! bound = live 32-bit registers at the peak + registers the assembler keeps + packed predicates
@@ -26,7 +27,7 @@ use super::occupancy;
 use crate::diag::{Diag, Sink, codes};
 use crate::ir::Kernel;
 use crate::isa::effects::{Async, Group, Where};
-use crate::isa::rows::{matrix, warp};
+use crate::isa::rows::{int, matrix, warp};
 use crate::lower::Lowered;
 use crate::ptx::{Function, Operand, Reg, Stmt, liveness, targets};
 use crate::report::Report;
@@ -92,6 +93,7 @@ pub fn bounds(function: &Function, holds: &[String]) -> BTreeMap<Option<u32>, Bo
         of
     };
     let (free, uniform, core) = (marks(&free), marks(&uniform), marks(&core));
+    let bases = moved_by_constants(function, &looped);
     for (i, inst) in function.insts() {
         let (_, writes) = liveness::reads_and_writes(inst);
         let apart = warpgroups || (kind == Products::Alone && looped[i]);
@@ -105,7 +107,13 @@ pub fn bounds(function: &Function, holds: &[String]) -> BTreeMap<Option<u32>, Bo
         out.extend(only);
         out.sort_unstable();
         out.dedup();
-        for set in [live.before(i).collect::<Vec<_>>(), out] {
+        for mut set in [live.before(i).collect::<Vec<_>>(), out] {
+            if kind == Products::Alone {
+                set.sort_unstable();
+                let beside = |r: &Reg| set.binary_search(r).is_ok();
+                let again = |r: &Reg| bases.get(r).is_some_and(beside);
+                set = set.iter().copied().filter(|r| !again(r)).collect();
+            }
             let mut need = Need::default();
             for r in set.iter().filter(|r| counts(r)) {
                 let words = liveness::words(function.ty(*r));
@@ -182,6 +190,27 @@ impl Need {
             self.core + 2 + (self.other + BESIDE).max(BELOW)
         }
     }
+}
+
+/// Words that are a constant away from another register, each written once and not in a loop: by which.
+fn moved_by_constants(function: &Function, looped: &[bool]) -> BTreeMap<Reg, Reg> {
+    let mut writes: BTreeMap<Reg, u32> = BTreeMap::new();
+    let mut out = BTreeMap::new();
+    for (i, inst) in function.insts() {
+        for r in liveness::reads_and_writes(inst).1 {
+            *writes.entry(r).or_default() += 1;
+        }
+        if !looped[i]
+            && *inst.op.row == int::ADD
+            && inst.guard.is_none()
+            && let [Operand::Reg(to), Operand::Reg(from), Operand::Imm(_)] = inst.operands[..]
+            && function.ty(to).bits() == 32
+        {
+            out.insert(to, from);
+        }
+    }
+    out.retain(|to, from| writes[to] == 1 && writes.get(from) == Some(&1));
+    out
 }
 
 /// Registers of products that warpgroups have under way: sums, and operands in registers.

@@ -228,6 +228,19 @@ impl<'a> Check<'a> {
 
     /// `value as ty` and `value.cast::<ty>()`.
     pub(crate) fn convert(&mut self, val: &Val<'a>, to: Num, round: Round, span: Span) -> Val<'a> {
+        let wide;
+        let val = match (val, to) {
+            // Rounded where it runs, as any other number.
+            (Val::Int(..) | Val::Float(..), Num::D(DType::E4M3 | DType::E5M2)) => {
+                let f32 = self.convert(val, Num::D(DType::F32), Round::Default, span);
+                let Some(s) = self.scalar(&f32, span) else {
+                    return Val::Poison;
+                };
+                wide = Val::Scalar(s);
+                &wide
+            }
+            _ => val,
+        };
         match val {
             Val::Poison | Val::Never => return val.clone(),
             Val::Int(i, _) if to.is_float() => return Val::Float(*i as f64, to),

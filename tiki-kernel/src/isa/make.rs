@@ -362,6 +362,20 @@ pub fn cvt_pair(d: Ty) -> Op {
         .set("d", d.name())
         .with(Rounding::Rn)
 }
+/// `d` = two 8-bit floats of this type, `a` in the high byte, `b` in the low byte, clamped.
+#[must_use]
+pub fn cvt_eight(d: Ty) -> Op {
+    Op::new(&convert::F8_PAIR)
+        .set("d", &format!("{}x2", d.name()))
+        .with(Rounding::Rn)
+}
+/// `d` = the two 8-bit floats of this type in `a`, as f16.
+#[must_use]
+pub fn cvt_from_eight(a: Ty) -> Op {
+    Op::new(&convert::F8_WIDEN)
+        .set("a", &format!("{}x2", a.name()))
+        .with(Rounding::Rn)
+}
 /// `d = a`: register, immediate, special register or the address of a variable.
 #[must_use]
 pub fn mov(t: Ty) -> Op {

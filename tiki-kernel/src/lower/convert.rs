@@ -4,6 +4,10 @@
 //! integers and f64), the value is first brought to f32 by rounding *to odd*: toward zero, with the last
 //! bit set if anything was lost. f32 has far more digits than bfloat, so that the second rounding then
 //! sees the same as it would have seen of the exact value.
+//!
+//! 8-bit floats are in registers as the low byte of 16 bits. Into them f32 is clamped: what is past the largest
+//! number, infinities included, becomes that number; NaN stays. Out of them everything goes through f16, which
+//! holds each of their values.
 
 use super::Lower;
 use crate::dtype::{Class, DType};
@@ -142,6 +146,11 @@ impl Lower<'_> {
                     a
                 }
             },
+            (_, DType::E4M3 | DType::E5M2) => self.to_eight(from, to, round, a),
+            (DType::E4M3 | DType::E5M2, _) => {
+                let half = self.from_eight(from, a);
+                self.float_to_float(DType::F16, to, round, half)
+            }
             (DType::F32, DType::F64) => self.def(Ty::F64, isa::cvt(Ty::F64, Ty::F32), [a]),
             (DType::F64, DType::F32) => {
                 self.def(Ty::F32, isa::cvt(Ty::F32, Ty::F64).with(rnd), [a])
@@ -150,14 +159,7 @@ impl Lower<'_> {
                 self.def(Ty::B16, isa::cvt(Ty::F16, Ty::F64).with(rnd), [a])
             }
             (DType::F64, DType::BF16) => {
-                let toward = self.def(
-                    Ty::F32,
-                    isa::cvt(Ty::F32, Ty::F64).with(Rounding::Rz),
-                    [a.clone()],
-                );
-                let back = self.def(Ty::F64, isa::cvt(Ty::F64, Ty::F32), [toward.clone()]);
-                let lost = self.def(Ty::Pred, isa::setp(Cmp::Ne, Ty::F64), [back, a]);
-                let odd = self.sticky(toward, lost);
+                let odd = self.to_odd(a);
                 self.float_to_float(DType::F32, to, round, odd)
             }
             (DType::F16 | DType::BF16, DType::F64 | DType::F16 | DType::BF16) => {
@@ -179,6 +181,60 @@ impl Lower<'_> {
                 self.float(to, 0.0)
             }
         }
+    }
+
+    /// An f64 in f32, rounded to odd.
+    fn to_odd(&mut self, a: Operand) -> Operand {
+        let toward = self.def(
+            Ty::F32,
+            isa::cvt(Ty::F32, Ty::F64).with(Rounding::Rz),
+            [a.clone()],
+        );
+        let back = self.def(Ty::F64, isa::cvt(Ty::F64, Ty::F32), [toward.clone()]);
+        let lost = self.def(Ty::Pred, isa::setp(Cmp::Ne, Ty::F64), [back, a]);
+        self.sticky(toward, lost)
+    }
+
+    /// Into an 8-bit float, to nearest even.
+    fn to_eight(&mut self, from: DType, to: DType, round: Round, a: Operand) -> Operand {
+        let op = isa::cvt_eight(Ty::of_arithmetic(to));
+        if round != Round::Default {
+            self.refuse(format!("{from} to {to} rounds to nearest only"));
+            return self.bits16(0);
+        }
+        if !op.exists_on(self.kernel.target) {
+            self.refuse(format!(
+                "{} has no conversion from {from} to {to}",
+                self.kernel.target
+            ));
+            return self.bits16(0);
+        }
+        let a = match from {
+            DType::F64 => self.to_odd(a),
+            _ => self.float_to_float(from, DType::F32, Round::Default, a),
+        };
+        // The high byte is a zero nobody reads.
+        self.def(Ty::B16, op, [Operand::f32(0.0), a])
+    }
+
+    /// An 8-bit float as f16.
+    fn from_eight(&mut self, from: DType, a: Operand) -> Operand {
+        let op = isa::cvt_from_eight(Ty::of_arithmetic(from));
+        if !op.exists_on(self.kernel.target) {
+            self.refuse(format!(
+                "{} has no conversion of {from}",
+                self.kernel.target
+            ));
+            return self.bits16(0);
+        }
+        let pair = self.def(Ty::B32, op, [a]);
+        let (low, high) = (self.reg(Ty::B16), self.reg(Ty::B16));
+        self.ins(
+            None,
+            isa::unpack(Ty::B32, 2),
+            vec![Operand::vec([low, high]), pair],
+        );
+        low.into()
     }
 }
 

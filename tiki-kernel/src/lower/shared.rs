@@ -3,9 +3,10 @@
 //! The element offset of (thread, value) is read as `F(thread) + K(value)`, checked for every pair that
 //! is present. Without a swizzle the address is `F` in a register and `K` as an immediate.
 //!
-//! A swizzle is linear over bits, so where `F` and `K` never have a bit in common,
-//! `swizzle(F + K) = swizzle(F) ^ swizzle(K)`. The bits of `swizzle(K)` that no thread's `swizzle(F)`
-//! has are added, as an immediate; the others are XORed onto the base once for each distinct value.
+//! A swizzle is linear over bits and leaves those above its own as they are, so where `F` and `K` never have
+//! one of its bits in common, `swizzle(F + K) = swizzle(F) ^ swizzle(K)` in these bits, and the rest is a sum. The bits of
+//! `swizzle(K)` that no thread's `swizzle(F)` has are added, as an immediate; the others are XORed onto the base
+//! once for each distinct value.
 //!
 //! ```text
 //! address = ((swizzle(F) ^ low(K)) + high(K)) * bytes        one register a distinct low(K)
@@ -30,7 +31,7 @@ use std::collections::HashMap;
 pub(super) enum Plan {
     /// `F + K`.
     Sum { form: Form, k: Vec<i64> },
-    /// `swizzle(F) ^ swizzle(K)`.
+    /// `(swizzle(F) ^ low(K)) + high(K)`.
     Bits { form: Form, k: Vec<(i64, i64)> },
     /// One by one.
     Each,
@@ -98,14 +99,18 @@ pub(super) fn plan(view: &SharedView, t: &TensorType) -> Plan {
     let Some(x) = view.swizzle.filter(|x| x.bits > 0) else {
         return Plan::Sum { form, k };
     };
-    let still = view
-        .dynamic
-        .iter()
-        .all(|(_, step)| step % (1_i64 << top(x)) == 0);
-    if !still || !all(&|base, v, _| base >= 0 && k[v] >= 0 && base & k[v] == 0) {
+    let unit = 1_i64 << top(x);
+    let still = view.dynamic.iter().all(|(_, step)| step % unit == 0);
+    let apart = |bits: i64| all(&|base, v, _| base >= 0 && k[v] >= 0 && base & k[v] & bits == 0);
+    // Bits that are XORed: all, if none ever meet; else those that the swizzle reads or writes.
+    let Some(bits) = [i64::MAX, unit - 1]
+        .into_iter()
+        .find(|b| still && apart(*b))
+    else {
         return Plan::Each;
-    }
+    };
     let used = (0..threads).fold(0, |u, thread| u | x.apply(form.at(thread as u32)));
+    let used = used & bits;
     let k = k
         .iter()
         .map(|k| (x.apply(*k) & used, x.apply(*k) & !used))
