@@ -172,25 +172,35 @@ pub fn attend_backward<E: Half, const D: usize, const BM: usize, const ORDERED: 
                 let score = limited(scores.retire(), at);
                 let peak = top_s.stage(s).load_like(&score.col_vector(0.0));
                 let prob = scored(&score, at).cols(&peak, |x, p| exp2_fast(fma(x, scale_log2, -p)));
-                warpgroup_wait(0);
+                // dV takes the probabilities a few queries at a time, so that what follows of the softmax runs beside
+                // its products.
+                let some = |h: usize| prob.tile([64, 32], [0, h]).cast::<E>();
+                let g_t = g_s.stage(t);
+                let mut value = gemm.issue(some(0), g_t.tile([32, D], [0, 0]).t(), d_value);
+                warpgroup_wait(1);
                 let d_prob = d_prob.retire();
                 let mean = delta_s.stage(t).load_like(&d_prob.col_vector(0.0));
                 let ds = d_prob.cols(&mean, |x, d| x - d).zip(&prob, |x, p| x * p);
                 let ds = graded(ds, &prob, &peak, at).cast::<E>();
-                let prob = prob.cast::<E>();
                 let ds_t = ds_s.stage((i % 2) as usize);
-                ds_t.tile([BM, 64], [0, part]).t().store(&ds);
+                #[unroll]
+                for h in 0..BM / 32 {
+                    let to = ds_t.tile([32, 64], [h, part]).t();
+                    to.store(&ds.tile([64, 32], [0, h]));
+                    if h + 1 < BM / 32 {
+                        value = value.issue(some(h + 1), g_t.tile([32, D], [h + 1, 0]).t());
+                    }
+                }
                 fence_async();
-                let value = gemm.issue(prob, g_s.stage(t).t(), d_value);
+                warpgroup_wait(0);
+                d_value = value.retire();
+                g_pipe.release(t);
                 let old = s;
                 if i + 1 < steps {
                     s = q_pipe.wait();
                 }
                 scores = gemm.issue(k_own, q_s.stage(s), score.zeroed());
                 both.sync();
-                warpgroup_wait(1);
-                d_value = value.retire();
-                g_pipe.release(t);
                 let query = if BM == 128 {
                     gemm.issue(
                         ds_t.tile([64, BN], [part, 0]),
