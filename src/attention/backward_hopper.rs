@@ -14,6 +14,9 @@
 //! dK and dV stay in registers and are the same bits on every run. What the accelerator adds to dQ arrives in any
 //! order, unless `ORDERED`: then a block of keys waits for its turn at each tile of queries, and dQ is the same bits
 //! on every run, too. Rows and the scale are those of [`super::forward_hopper`].
+//!
+//! The last of `turns` of a key head counts the warpgroups that are through with it: dQ is made of its sums
+//! ([`super::gradients`]) on multiprocessors that the last blocks leave idle.
 
 use super::place::Place;
 use tiki::prelude::*;
@@ -96,6 +99,7 @@ pub fn attend_backward<E: Half, const D: usize, const BM: usize, const ORDERED: 
     if warpgroup_idx() == 0 {
         set_registers(24);
         if elect_one() {
+            dependent_launch();
             let load = Load::tma();
             let at = [n, 0];
             let s = kv_pipe.acquire();
@@ -257,7 +261,11 @@ pub fn attend_backward<E: Half, const D: usize, const BM: usize, const ORDERED: 
             .tile_mut([64, D], at)
             .store(&d_key.map(|x| x * scale).cast::<E>());
         if elect_one() {
+            // Told when all of it is written: what follows need not wait for other heads.
             store.wait(0);
+            fence(Scope::Device);
+            let at = [batch, kv_head, turns.dim(2) - 1];
+            turns.red_add(at, 1, Order::Release, Scope::Device);
         }
     }
 }
