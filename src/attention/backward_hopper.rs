@@ -49,6 +49,8 @@ pub fn attend_backward<E: Half, const D: usize, const BM: usize, const ORDERED: 
     const BN: usize = 128;
     // Bytes of queries, gradients and sums that are in use at once.
     const CACHED: usize = 24 << 20;
+    // Queries whose probabilities a product into dV takes at once.
+    let share = if D == 128 { 16 } else { 32 };
     let k_s = Shared::<E>::stages(1, Layout::k_major::<E>([BN, D]));
     let v_s = Shared::<E>::stages(1, Layout::k_major::<E>([BN, D]));
     let q_s = Shared::<E>::stages(3, Layout::k_major::<E>([BM, D]));
@@ -68,17 +70,17 @@ pub fn attend_backward<E: Half, const D: usize, const BM: usize, const ORDERED: 
     let group = (q.dim(1) / k.dim(1)) as u32;
     // Heads whose queries and gradients fill a part of the second-level cache together; of these the first keys,
     // which more queries see, first.
-    let (strips, blocks) = (k.dim(1) * k.dim(0), keys.div_ceil(BN));
-    let width = (CACHED / (queries * group as usize * D * 8))
+    let (strips, blocks) = ((k.dim(1) * k.dim(0)) as u32, keys.div_ceil(BN) as u32);
+    let width = ((CACHED / (D * 8)) as u32 / (queries as u32 * group))
         .max(1)
         .min(strips);
-    let (head, at) = (
-        block_idx().x / (width * blocks) * width,
-        block_idx().x % (width * blocks),
-    );
+    let block = block_idx().x as u32;
+    let (head, at) = (block / (width * blocks) * width, block % (width * blocks));
     let here = width.min(strips - head);
-    let (strip, n) = (head + at % here, at / here);
-    let (kv_head, batch) = (strip % k.dim(1), strip / k.dim(1));
+    let (strip, n) = (head + at % here, (at / here) as usize);
+    let kv_heads = k.dim(1) as u32;
+    let (kv_head, batch) = ((strip % kv_heads) as usize, (strip / kv_heads) as usize);
+    let first_head = strip % kv_heads * group;
     // The blocks of queries that see the block's keys, for each head of the group.
     let first_key = (n * BN) as i32;
     let from = min(max(seen_from(first_key), 0), queries as i32) as u32 / BM as u32;
@@ -93,7 +95,7 @@ pub fn attend_backward<E: Half, const D: usize, const BM: usize, const ORDERED: 
     };
     let ahead = if from > 0 || ORDERED == 1 { 0 } else { ahead };
     let step = |i: u32| {
-        let head = kv_head * group as usize + (i / each) as usize;
+        let head = (first_head + i / each) as usize;
         (head, (from + (i % each + ahead) % each) as usize)
     };
     if warpgroup_idx() == 0 {
@@ -178,9 +180,9 @@ pub fn attend_backward<E: Half, const D: usize, const BM: usize, const ORDERED: 
                 let prob = scored(&score, at).cols(&peak, |x, p| exp2_fast(fma(x, scale_log2, -p)));
                 // dV takes the probabilities a few queries at a time, so that what follows of the softmax runs beside
                 // its products.
-                let some = |h: usize| prob.tile([64, 32], [0, h]).cast::<E>();
+                let some = |h: usize| prob.tile([64, share], [0, h]).cast::<E>();
                 let g_t = g_s.stage(t);
-                let mut value = gemm.issue(some(0), g_t.tile([32, D], [0, 0]).t(), d_value);
+                let mut value = gemm.issue(some(0), g_t.tile([share, D], [0, 0]).t(), d_value);
                 warpgroup_wait(1);
                 let d_prob = d_prob.retire();
                 let mean = delta_s.stage(t).load_like(&d_prob.col_vector(0.0));
@@ -188,11 +190,11 @@ pub fn attend_backward<E: Half, const D: usize, const BM: usize, const ORDERED: 
                 let ds = graded(ds, &prob, &peak, at).cast::<E>();
                 let ds_t = ds_s.stage((i % 2) as usize);
                 #[unroll]
-                for h in 0..BM / 32 {
-                    let to = ds_t.tile([32, 64], [h, part]).t();
-                    to.store(&ds.tile([64, 32], [0, h]));
-                    if h + 1 < BM / 32 {
-                        value = value.issue(some(h + 1), g_t.tile([32, D], [h + 1, 0]).t());
+                for h in 0..BM / share {
+                    let to = ds_t.tile([share, 64], [h, part]).t();
+                    to.store(&ds.tile([64, share], [0, h]));
+                    if h + 1 < BM / share {
+                        value = value.issue(some(h + 1), g_t.tile([share, D], [h + 1, 0]).t());
                     }
                 }
                 fence_async();
@@ -236,7 +238,9 @@ pub fn attend_backward<E: Half, const D: usize, const BM: usize, const ORDERED: 
                         // Blocks of keys add in their order; those before this one began before it.
                         let seen = first(row).max(0) as u32 / BN as u32;
                         let at = [batch, head, 2 * m + part];
-                        while turns.get_with(at, Order::Acquire, Scope::Device) + seen < n as u32 {}
+                        while turns.get_with(at, Order::Acquire, Scope::Device) + seen
+                            < first_key as u32 / BN as u32
+                        {}
                     }
                     store.reduce_add(staged.arranged(Layout::row_major([32, 128])), to);
                     store.commit();
@@ -253,19 +257,22 @@ pub fn attend_backward<E: Half, const D: usize, const BM: usize, const ORDERED: 
             }
             warpgroup_wait(0);
         }
-        let at = [2 * n + part, 0];
+        // The place of the result is computed anew: nothing of it lives through the loop.
+        let (kv_head, at) = ((first_head / group) as usize, [(key / 64) as usize, 0]);
+        if ORDERED == 0 && elect_one() {
+            // Told once its sums are written: what makes dQ of them need not wait for other heads.
+            store.wait(0);
+            let last = [batch, kv_head, turns.dim(2) - 1];
+            turns.red_add(last, 1, Order::Release, Scope::Device);
+        }
         dv.at_mut([batch, kv_head])
             .tile_mut([64, D], at)
             .store(&d_value.cast::<E>());
         dk.at_mut([batch, kv_head])
             .tile_mut([64, D], at)
             .store(&d_key.map(|x| x * scale).cast::<E>());
-        if elect_one() {
-            // Told when all of it is written: what follows need not wait for other heads.
+        if ORDERED == 1 && elect_one() {
             store.wait(0);
-            fence(Scope::Device);
-            let at = [batch, kv_head, turns.dim(2) - 1];
-            turns.red_add(at, 1, Order::Release, Scope::Device);
         }
     }
 }

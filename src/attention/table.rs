@@ -196,8 +196,8 @@ macro_rules! table {
                 attention_clear::launch(stream, &mut sums.reshape([all])?, &mut turns.reshape([every])?)?;
                 let log2 = scale * std::f32::consts::LOG2_E;
                 let (sums, turns) = (&mut sums, &mut turns);
-                // A kernel of one's own need not tell what it is through with.
-                let told = if own.is_some() { 0 } else { 2 * k.dim(2).div_ceil(128) as u32 };
+                // One in order, and one's own, need not tell what it is through with.
+                let told = if ordered || own.is_some() { 0 } else { 2 * k.dim(2).div_ceil(128) as u32 };
                 let group = (heads / k.dim(1)) as u32;
                 if let Some(own) = own {
                     let schedule = if hopper { Schedule::Hopper } else { Schedule::Ampere };
