@@ -45,6 +45,7 @@ class Mapped(Kernel):
     def __init__(self, path):
         super().__init__(path)
         text = open(path).read()
+        self.dependent = "griddepcontrol.wait" in text
         self.maps = {f"map{n}": (eval(box), int(swizzle)) for n, box, swizzle in re.findall(r"^// \w+_map(\d+): box (\[.*?\]), swizzle (\d+)", text, re.M)}
 
     def bind(self, grid, named):
@@ -69,8 +70,19 @@ class Mapped(Kernel):
         stream = torch.cuda.current_stream().cuda_stream
         grid = (list(grid) + [1, 1])[:3]
 
+        config = cu.CUlaunchConfig()
+        config.gridDimX, config.gridDimY, config.gridDimZ = grid
+        config.blockDimX, config.blockDimY, config.blockDimZ = self.threads, 1, 1
+        config.sharedMemBytes, config.hStream = self.shared, stream
+        if self.dependent:
+            # As the library launches what waits for the kernel before it by itself.
+            attribute = cu.CUlaunchAttribute()
+            attribute.id = cu.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+            attribute.value.programmaticStreamSerializationAllowed = 1
+            config.attrs, config.numAttrs = [attribute], 1
+
         def go():
-            check(cu.cuLaunchKernel(self.function, *grid, self.threads, 1, 1, self.shared, stream, ctypes.addressof(array), 0))
+            check(cu.cuLaunchKernelEx(config, self.function, ctypes.addressof(array), 0))
 
         go.keep = (keep, array)
         return go
@@ -163,7 +175,7 @@ def backward(kernels, processors, dtype, d, s, causal):
     out, lse, scale = torch.empty_like(q), torch.empty(batch, heads, s, device="cuda"), 1 / math.sqrt(d)
     named = {"q": q, "k": k, "v": v, "out": out, "lse": lse, "d_out": g, "d_lse": lse, "with_lse": 0, "scale": scale, "scale_log2": math.log2(math.e) * scale,
              "before": EVERY, "after": 0 if causal else EVERY, "top": torch.empty(batch, heads, padded, device="cuda"), "delta": torch.empty(batch, heads, padded, device="cuda"),
-             "sums": torch.empty(batch, heads, padded * d // 128, 128, device="cuda"), "turns": torch.zeros(batch, heads, padded // 32, device="cuda", dtype=torch.int32)}
+             "sums": torch.empty(batch, heads, padded * d // 128, 128, device="cuda"), "turns": torch.zeros(batch, heads, padded // 32 + 1, device="cuda", dtype=torch.int32), "group": 1, "told": 2 * up(s, 128)}
     for kernel in mine:
         if kernel.name != "attention_backward_hopper" or not (forwards and prepare and finish):
             continue
@@ -262,7 +274,7 @@ def sweep(kernels, processors, count):
                 runs.append(("out", named["out"]))
         for kernel in mine:
             if kernel.name == "attention_backward_hopper":
-                own = named | {"dq": nan(q), "dk": nan(k), "dv": nan(v), "sums": torch.zeros(batch, heads, padded * d // 128, 128, device="cuda"), "turns": torch.zeros(batch, heads, padded // 32, device="cuda", dtype=torch.int32)}
+                own = named | {"dq": nan(q), "dk": nan(k), "dv": nan(v), "sums": torch.zeros(batch, heads, padded * d // 128, 128, device="cuda"), "turns": torch.zeros(batch, heads, padded // 32 + 1, device="cuda", dtype=torch.int32), "group": heads // shared, "told": 2 * up(sk, 128)}
                 of = lambda name: next(x for x in mine if x.name == name)
                 of("attention_prepare").bind([padded // 64, heads, batch], own)()
                 kernel.bind([shared * batch * up(sk, 128)], own)()

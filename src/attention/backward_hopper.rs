@@ -14,6 +14,9 @@
 //! dK and dV stay in registers and are the same bits on every run. What the accelerator adds to dQ arrives in any
 //! order, unless `ORDERED`: then a block of keys waits for its turn at each tile of queries, and dQ is the same bits
 //! on every run, too. Rows and the scale are those of [`super::forward_hopper`].
+//!
+//! The last of `turns` of a key head counts the warpgroups that are through with it: dQ is made of its sums
+//! ([`super::gradients`]) on multiprocessors that the last blocks leave idle.
 
 use super::place::Place;
 use tiki::prelude::*;
@@ -46,6 +49,8 @@ pub fn attend_backward<E: Half, const D: usize, const BM: usize, const ORDERED: 
     const BN: usize = 128;
     // Bytes of queries, gradients and sums that are in use at once.
     const CACHED: usize = 24 << 20;
+    // Queries whose probabilities a product into dV takes at once.
+    let share = if D == 128 { 16 } else { 32 };
     let k_s = Shared::<E>::stages(1, Layout::k_major::<E>([BN, D]));
     let v_s = Shared::<E>::stages(1, Layout::k_major::<E>([BN, D]));
     let q_s = Shared::<E>::stages(3, Layout::k_major::<E>([BM, D]));
@@ -65,17 +70,17 @@ pub fn attend_backward<E: Half, const D: usize, const BM: usize, const ORDERED: 
     let group = (q.dim(1) / k.dim(1)) as u32;
     // Heads whose queries and gradients fill a part of the second-level cache together; of these the first keys,
     // which more queries see, first.
-    let (strips, blocks) = (k.dim(1) * k.dim(0), keys.div_ceil(BN));
-    let width = (CACHED / (queries * group as usize * D * 8))
+    let (strips, blocks) = ((k.dim(1) * k.dim(0)) as u32, keys.div_ceil(BN) as u32);
+    let width = ((CACHED / (D * 8)) as u32 / (queries as u32 * group))
         .max(1)
         .min(strips);
-    let (head, at) = (
-        block_idx().x / (width * blocks) * width,
-        block_idx().x % (width * blocks),
-    );
+    let block = block_idx().x as u32;
+    let (head, at) = (block / (width * blocks) * width, block % (width * blocks));
     let here = width.min(strips - head);
-    let (strip, n) = (head + at % here, at / here);
-    let (kv_head, batch) = (strip % k.dim(1), strip / k.dim(1));
+    let (strip, n) = (head + at % here, (at / here) as usize);
+    let kv_heads = k.dim(1) as u32;
+    let (kv_head, batch) = ((strip % kv_heads) as usize, (strip / kv_heads) as usize);
+    let first_head = strip % kv_heads * group;
     // The blocks of queries that see the block's keys, for each head of the group.
     let first_key = (n * BN) as i32;
     let from = min(max(seen_from(first_key), 0), queries as i32) as u32 / BM as u32;
@@ -90,12 +95,13 @@ pub fn attend_backward<E: Half, const D: usize, const BM: usize, const ORDERED: 
     };
     let ahead = if from > 0 || ORDERED == 1 { 0 } else { ahead };
     let step = |i: u32| {
-        let head = kv_head * group as usize + (i / each) as usize;
+        let head = (first_head + i / each) as usize;
         (head, (from + (i % each + ahead) % each) as usize)
     };
     if warpgroup_idx() == 0 {
         set_registers(24);
         if elect_one() {
+            dependent_launch();
             let load = Load::tma();
             let at = [n, 0];
             let s = kv_pipe.acquire();
@@ -172,25 +178,35 @@ pub fn attend_backward<E: Half, const D: usize, const BM: usize, const ORDERED: 
                 let score = limited(scores.retire(), at);
                 let peak = top_s.stage(s).load_like(&score.col_vector(0.0));
                 let prob = scored(&score, at).cols(&peak, |x, p| exp2_fast(fma(x, scale_log2, -p)));
-                warpgroup_wait(0);
+                // dV takes the probabilities a few queries at a time, so that what follows of the softmax runs beside
+                // its products.
+                let some = |h: usize| prob.tile([64, share], [0, h]).cast::<E>();
+                let g_t = g_s.stage(t);
+                let mut value = gemm.issue(some(0), g_t.tile([share, D], [0, 0]).t(), d_value);
+                warpgroup_wait(1);
                 let d_prob = d_prob.retire();
                 let mean = delta_s.stage(t).load_like(&d_prob.col_vector(0.0));
                 let ds = d_prob.cols(&mean, |x, d| x - d).zip(&prob, |x, p| x * p);
                 let ds = graded(ds, &prob, &peak, at).cast::<E>();
-                let prob = prob.cast::<E>();
                 let ds_t = ds_s.stage((i % 2) as usize);
-                ds_t.tile([BM, 64], [0, part]).t().store(&ds);
+                #[unroll]
+                for h in 0..BM / share {
+                    let to = ds_t.tile([share, 64], [h, part]).t();
+                    to.store(&ds.tile([64, share], [0, h]));
+                    if h + 1 < BM / share {
+                        value = value.issue(some(h + 1), g_t.tile([share, D], [h + 1, 0]).t());
+                    }
+                }
                 fence_async();
-                let value = gemm.issue(prob, g_s.stage(t).t(), d_value);
+                warpgroup_wait(0);
+                d_value = value.retire();
+                g_pipe.release(t);
                 let old = s;
                 if i + 1 < steps {
                     s = q_pipe.wait();
                 }
                 scores = gemm.issue(k_own, q_s.stage(s), score.zeroed());
                 both.sync();
-                warpgroup_wait(1);
-                d_value = value.retire();
-                g_pipe.release(t);
                 let query = if BM == 128 {
                     gemm.issue(
                         ds_t.tile([64, BN], [part, 0]),
@@ -222,7 +238,9 @@ pub fn attend_backward<E: Half, const D: usize, const BM: usize, const ORDERED: 
                         // Blocks of keys add in their order; those before this one began before it.
                         let seen = first(row).max(0) as u32 / BN as u32;
                         let at = [batch, head, 2 * m + part];
-                        while turns.get_with(at, Order::Acquire, Scope::Device) + seen < n as u32 {}
+                        while turns.get_with(at, Order::Acquire, Scope::Device) + seen
+                            < first_key as u32 / BN as u32
+                        {}
                     }
                     store.reduce_add(staged.arranged(Layout::row_major([32, 128])), to);
                     store.commit();
@@ -239,14 +257,21 @@ pub fn attend_backward<E: Half, const D: usize, const BM: usize, const ORDERED: 
             }
             warpgroup_wait(0);
         }
-        let at = [2 * n + part, 0];
+        // The place of the result is computed anew: nothing of it lives through the loop.
+        let (kv_head, at) = ((first_head / group) as usize, [(key / 64) as usize, 0]);
+        if ORDERED == 0 && elect_one() {
+            // Told once its sums are written: what makes dQ of them need not wait for other heads.
+            store.wait(0);
+            let last = [batch, kv_head, turns.dim(2) - 1];
+            turns.red_add(last, 1, Order::Release, Scope::Device);
+        }
         dv.at_mut([batch, kv_head])
             .tile_mut([64, D], at)
             .store(&d_value.cast::<E>());
         dk.at_mut([batch, kv_head])
             .tile_mut([64, D], at)
             .store(&d_key.map(|x| x * scale).cast::<E>());
-        if elect_one() {
+        if ORDERED == 1 && elect_one() {
             store.wait(0);
         }
     }

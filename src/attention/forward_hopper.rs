@@ -214,6 +214,11 @@ pub fn attend<
             let fade = old.zip(&base, |p, s| exp2_fast(fma(p, scale_log2, s)));
             let prob = score.rows(&base, |x, s| exp2_fast(fma(x, scale_log2, s)));
             let sum = prob.row_sum();
+            // The assembler moves a wait up over all that does not touch the product, here the softmax, but not over a
+            // branch. No sum is below zero. Small blocks of keys are faster without it.
+            if BN > 128 && vote_any(sum.raw()[0] < 0.0 || sum.raw()[1] < 0.0) {
+                warpgroup_wait(0);
+            }
             warpgroup_wait(0);
             v_pipe.release(t);
             held = prob.cast::<E>();

@@ -56,8 +56,9 @@ pub fn attention_prepare<E: Half, const D: usize>(
     delta.at_mut([batch, head]).tile_mut([64], [m]).store(&sum);
 }
 
-/// `dq = scale * sums`, back in rows.
-#[tiki::kernel(threads = 128, grid = [sums.dim(2) / 32, sums.dim(1), sums.dim(0)], build(
+/// `dq = scale * sums`, back in rows. It begins while the kernel that adds is in its last blocks, and waits for each key head until
+/// `told` warpgroups are through with it; if that is 0, for the whole kernel.
+#[tiki::kernel(target = "sm_90a", threads = 128, grid = [sums.dim(2) / 32, sums.dim(1), sums.dim(0)], build(
     (E = f16, D = 64),
     (E = bf16, D = 64),
     (E = f16, D = 128),
@@ -65,8 +66,11 @@ pub fn attention_prepare<E: Half, const D: usize>(
 ))]
 pub fn attention_finish<E: Half, const D: usize>(
     sums: &Global<f32, 4>,
+    turns: &Global<u32, 3>,
     dq: &mut Global<E, 4>,
     scale: f32,
+    group: u32,
+    told: u32,
 ) {
     require!(
         sums.dim(0) == dq.dim(0)
@@ -74,7 +78,20 @@ pub fn attention_finish<E: Half, const D: usize>(
             && sums.dim(3) == 128
             && dq.dim(3) == D
     );
+    require!(turns.dim(0) == dq.dim(0) && turns.dim(1) == dq.dim(1) && turns.dim(2) >= 1);
+    require!(group >= 1);
     let (i, head, batch) = (block_idx().x, block_idx().y, block_idx().z);
+    // One block at least waits for the end of the kernel before: so this one does not end before it.
+    let last = i + 1 == grid_dim().x && head + 1 == grid_dim().y && batch + 1 == grid_dim().z;
+    if told == 0 || last {
+        dependent_wait();
+    } else {
+        let at = [batch, head / group as usize, turns.dim(2) - 1];
+        if thread_idx() == 0 {
+            while turns.get_with(at, Order::Acquire, Scope::Device) < told {}
+        }
+    }
+    sync_block();
     let tile = Shared::<f32>::new(layout!(((8, 2, 4), (2, 4, 8)):((16, 2, 128), (1, 4, 512))));
     let map = ThreadMap::linear(128).vector_up_to(4);
     tile.arranged(Layout::row_major([32, 128]))

@@ -66,9 +66,13 @@ pub fn limit<const BN: usize>(
 ) -> Register<f32> {
     let (low, high) = (at.row + 63 + band.left, at.row + 1 + band.right);
     let mut score = score;
-    if outer || at.key < low || at.key + BN as i32 > min(high, band.keys) {
-        let seen = |r: usize, c: usize| sees(band, at.row + r as i32, at.key + c as i32);
-        score = score.mask(|[r, c]| seen(r, c), f32::NEG_INFINITY);
+    if outer || at.key + BN as i32 > min(high, band.keys) {
+        let last = |r: usize| min(at.row + r as i32 + band.right, band.keys - 1);
+        score = score.mask(|[r, c]| at.key + c as i32 <= last(r), f32::NEG_INFINITY);
+    }
+    if at.key < low {
+        let first = |r: usize| at.row + r as i32 + band.left;
+        score = score.mask(|[r, c]| at.key + c as i32 >= first(r), f32::NEG_INFINITY);
     }
     score
 }
@@ -77,13 +81,22 @@ pub fn limit<const BN: usize>(
 #[tiki::device]
 pub fn limit_turned<const BM: usize>(band: Band, score: Register<f32>, at: Place) -> Register<f32> {
     let (row, key) = (at.row, at.key);
-    let inner = key + 64 <= band.keys
-        && key + 63 <= row + band.right
-        && key >= row + BM as i32 - 1 + band.left;
     let mut score = score;
-    if !inner {
-        let seen = |c: usize, r: usize| sees(band, row + r as i32, key + c as i32);
-        score = score.mask(|[c, r]| seen(c, r), f32::NEG_INFINITY);
+    if key + 64 > band.keys || key + 63 > row + band.right {
+        // No query sees a key past the end.
+        let first = |c: usize| {
+            let key = key + c as i32;
+            if key < band.keys {
+                key - band.right
+            } else {
+                i32::MAX
+            }
+        };
+        score = score.mask(|[c, r]| row + r as i32 >= first(c), f32::NEG_INFINITY);
+    }
+    if key < row + BM as i32 - 1 + band.left {
+        let last = |c: usize| key + c as i32 - band.left;
+        score = score.mask(|[c, r]| row + r as i32 <= last(c), f32::NEG_INFINITY);
     }
     score
 }

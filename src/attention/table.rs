@@ -191,11 +191,14 @@ macro_rules! table {
                 let hopper = schedule(device) == Schedule::Hopper && [$($w),*].contains(&width);
                 let shape = if hopper { [batch, heads, padded * width / 128, 128] } else { q.shape() };
                 let mut sums = device.empty::<f32, 4>(shape)?;
-                let mut turns = device.empty::<u32, 3>([batch, heads, padded / 32])?;
+                let mut turns = device.empty::<u32, 3>([batch, heads, padded / 32 + 1])?;
                 let (all, every) = (sums.len(), turns.len());
                 attention_clear::launch(stream, &mut sums.reshape([all])?, &mut turns.reshape([every])?)?;
                 let log2 = scale * std::f32::consts::LOG2_E;
                 let (sums, turns) = (&mut sums, &mut turns);
+                // One in order, and one's own, need not tell what it is through with.
+                let told = if ordered || own.is_some() { 0 } else { 2 * k.dim(2).div_ceil(128) as u32 };
+                let group = (heads / k.dim(1)) as u32;
                 if let Some(own) = own {
                     let schedule = if hopper { Schedule::Hopper } else { Schedule::Ampere };
                     let (top, delta) = (&top, &delta);
@@ -218,7 +221,7 @@ macro_rules! table {
                     }
                 }
                 match (hopper, width) {
-                    $((true, $w) => attention_finish::<$e, $w>::launch(stream, sums, dq, scale)?,)*
+                    $((true, $w) => attention_finish::<$e, $w>::launch(stream, sums, turns, dq, scale, group, told)?,)*
                     $((_, $s) => attention_round::<$e, $s>::launch(stream, sums, dq, scale)?,)*
                     (_, given) => return Err(AttentionError::HeadDim { given, built }),
                 }

@@ -2,11 +2,12 @@
 //! that does not keep its operands alive for longer than it lets the result die.
 //!
 //! Loads of global memory stay where they are: they are early on purpose. A load of shared memory moves past
-//! pure values only: nothing writes, waits or meets between.
+//! pure values only: nothing writes, waits or meets between. What a warpgroup's product reads in registers stays
+//! before the product's fence, which orders it.
 
 use super::flow::{Defs, blocks};
 use crate::isa::effects::Where;
-use crate::isa::rows::memory;
+use crate::isa::rows::{memory, wgmma};
 use crate::isa::{Space, Ty};
 use crate::ptx::liveness::{reads_and_writes, words};
 use crate::ptx::{Function, Inst, Reg, Stmt};
@@ -38,6 +39,8 @@ struct Fact {
     writes: Vec<Reg>,
     /// It reads memory at most.
     still: bool,
+    /// It orders registers before the products that follow.
+    orders: bool,
 }
 
 impl Fact {
@@ -55,6 +58,7 @@ impl Fact {
             reads,
             writes,
             still,
+            orders: matches!(s, Stmt::Inst(i) if *i.op.row == wgmma::FENCE),
         }
     }
 }
@@ -75,6 +79,10 @@ fn goal(facts: &[Fact], tys: &[Ty], defs: &Defs, s: &Stmt, at: usize) -> Option<
         return None;
     }
     let to = (at + 1..facts.len()).find(|j| facts[*j].reads.iter().any(|r| writes.contains(r)))?;
+    // Descriptors are no registers of the product.
+    let single = writes.iter().all(|r| words(tys[r.0 as usize]) == 1);
+    let fence = (at + 1..to).rev().find(|j| single && facts[*j].orders);
+    let to = fence.unwrap_or(to);
     if to <= at + 1 || (load && !facts[at..to].iter().all(|f| f.still)) {
         return None;
     }
