@@ -8,6 +8,7 @@
 use super::{Function, Imm, Operand, Reg, Stmt, verify::targets};
 use crate::isa::row::Kind;
 use crate::isa::{Ty, effects::Flow};
+use std::cell::OnceCell;
 use std::collections::HashMap;
 
 /// Registers at one point.
@@ -25,7 +26,9 @@ pub struct Liveness {
     before: Vec<Set>,
     after: Vec<Set>,
     tys: Vec<Ty>,
-    at: Vec<Pressure>,
+    written: Vec<Vec<Reg>>,
+    /// Counted when somebody asks: most want to know what lives, not how much.
+    at: OnceCell<Vec<Pressure>>,
 }
 
 type Set = Vec<u64>;
@@ -104,18 +107,18 @@ pub fn run(f: &Function) -> Liveness {
         .collect();
     let mut before = vec![vec![0u64; width]; body.len() + 1];
     let mut after = vec![vec![0u64; width]; body.len()];
-    let mut changed = true;
+    let (mut changed, mut set) = (true, vec![0u64; width]);
     while changed {
         changed = false;
         for i in (0..body.len()).rev() {
             let (reads, writes, kills, next) = &facts[i];
-            let mut set = vec![0u64; width];
+            set.fill(0);
             for n in next {
                 for (a, b) in set.iter_mut().zip(&before[*n]) {
                     *a |= b;
                 }
             }
-            after[i].clone_from(&set);
+            after[i].copy_from_slice(&set);
             if *kills {
                 for r in writes {
                     set[r.0 as usize / 64] &= !(1 << (r.0 % 64));
@@ -125,37 +128,25 @@ pub fn run(f: &Function) -> Liveness {
                 set[r.0 as usize / 64] |= 1 << (r.0 % 64);
             }
             if set != before[i] {
-                before[i] = set;
+                before[i].copy_from_slice(&set);
                 changed = true;
             }
         }
     }
-    let at = (0..body.len())
-        .map(|i| {
-            let mut out = after[i].clone();
-            for r in &facts[i].1 {
-                out[r.0 as usize / 64] |= 1 << (r.0 % 64);
-            }
-            let (a, b) = (pressure(&f.regs, &before[i]), pressure(&f.regs, &out));
-            Pressure {
-                words: a.words.max(b.words),
-                predicates: a.predicates.max(b.predicates),
-            }
-        })
-        .collect();
     Liveness {
         before,
         after,
         tys: f.regs.clone(),
-        at,
+        written: facts.into_iter().map(|(_, writes, ..)| writes).collect(),
+        at: OnceCell::new(),
     }
 }
 
 fn members(set: &Set) -> impl Iterator<Item = Reg> {
-    set.iter().enumerate().flat_map(|(w, bits)| {
-        (0..64)
-            .filter(move |b| bits >> b & 1 == 1)
-            .map(move |b| Reg(w as u32 * 64 + b))
+    set.iter().enumerate().flat_map(|(w, &bits)| {
+        let rest = std::iter::successors(Some(bits), |bits| Some(bits & bits.wrapping_sub(1)));
+        rest.take_while(|bits| *bits != 0)
+            .map(move |bits| Reg(w as u32 * 64 + bits.trailing_zeros()))
     })
 }
 
@@ -186,19 +177,38 @@ impl Liveness {
     /// Pressure at a statement: the larger of before and after, with what it writes.
     #[must_use]
     pub fn at(&self, stmt: usize) -> Pressure {
-        self.at[stmt]
+        self.all()[stmt]
+    }
+    fn all(&self) -> &[Pressure] {
+        self.at.get_or_init(|| {
+            let places = self.before.iter().zip(&self.after).zip(&self.written);
+            places
+                .map(|((before, after), written)| {
+                    let mut out = after.clone();
+                    for r in written {
+                        out[r.0 as usize / 64] |= 1 << (r.0 % 64);
+                    }
+                    let (a, b) = (pressure(&self.tys, before), pressure(&self.tys, &out));
+                    Pressure {
+                        words: a.words.max(b.words),
+                        predicates: a.predicates.max(b.predicates),
+                    }
+                })
+                .collect()
+        })
     }
     /// The statement where most 32-bit registers are live, that pressure, and the registers live there.
     #[must_use]
     pub fn peak(&self) -> Option<(usize, Pressure, Vec<Reg>)> {
-        let stmt = (0..self.at.len()).max_by_key(|i| (self.at[*i].words, std::cmp::Reverse(*i)))?;
+        let at = self.all();
+        let stmt = (0..at.len()).max_by_key(|i| (at[*i].words, std::cmp::Reverse(*i)))?;
         let (b, a) = (&self.before[stmt], &self.after[stmt]);
         let set = if pressure(&self.tys, a).words >= pressure(&self.tys, b).words {
             a
         } else {
             b
         };
-        Some((stmt, self.at[stmt], members(set).collect()))
+        Some((stmt, at[stmt], members(set).collect()))
     }
     /// Types of the registers, for those who itemise.
     #[must_use]
