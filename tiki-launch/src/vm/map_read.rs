@@ -6,6 +6,7 @@ use super::image_map::ImageMap;
 use super::program::Act;
 use super::tensor_map::{BYTES, Box, TensorMap};
 use super::warp::Warp;
+use std::sync::Arc;
 use tiki_kernel::isa::Space;
 use tiki_kernel::isa::meaning::Ask;
 use tiki_kernel::isa::meaning::moves::locate;
@@ -53,7 +54,10 @@ pub(super) fn read_box(ctx: &Ctx<'_, '_>, warp: &Warp, i: usize, k: usize) -> Re
             let by = planes
                 .iter()
                 .map(|s| warp.file.words[*s as usize].0[i] & 0xffff);
-            (image.tensor(), Some((by.map(i64::from).collect(), image)))
+            (
+                image.tensor(),
+                Some(Arc::new((by.map(i64::from).collect(), image))),
+            )
         }
     };
     let at: Vec<i32> = operand

@@ -9,6 +9,7 @@ use super::image_map::ImageMap;
 use super::launch::Env;
 use super::memory::{Buffer, split};
 use super::shared::Shared;
+use std::sync::Arc;
 use tiki_kernel::isa::{Atom, Ty};
 
 /// How boxes are spread in shared memory: the bytes of the pattern.
@@ -188,13 +189,13 @@ pub(super) struct Box {
     pub(super) map: TensorMap,
     pub(super) at: Vec<i32>,
     /// Of an image: what is added to the places of its pixels, and its map.
-    pub(super) image: Option<(Vec<i64>, ImageMap)>,
+    pub(super) image: Option<Arc<(Vec<i64>, ImageMap)>>,
 }
 
 impl Box {
     fn rows(&self) -> usize {
-        if let Some((_, image)) = &self.image {
-            return image.pixels as usize;
+        if let Some(image) = &self.image {
+            return image.1.pixels as usize;
         }
         self.map.extent[1..].iter().map(|b| *b as usize).product()
     }
@@ -204,8 +205,8 @@ impl Box {
     /// Byte in the tensor's buffer of the first element of a row of the box, counted from the first column
     /// of the tensor; `None` if the row lies outside.
     fn row(&self, mut r: usize) -> Option<u64> {
-        if let Some((by, image)) = &self.image {
-            return image.pixel(&self.at, by, r);
+        if let Some(image) = &self.image {
+            return image.1.pixel(&self.at, &image.0, r);
         }
         let mut off = 0;
         for d in 1..self.map.dims.len() {
