@@ -311,10 +311,10 @@ pub fn all(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
         (f32, false, true, [128, 32, 2], &[[1, 128 * 1060 + 5], [2, 128 * 33]])
     );
     recurrences!(device, out, recurrence_ring;
-        (f32, true, true, [2048, 4, 128, 4], &[[3, 20_484], [0, 64], [2, 0]]),
-        (f32, false, false, [128, 4, 32, 4], &[[1, 128 * 1060 + 4]]),
-        (f32, false, false, [2048, 4, 128, 4], &[[1, 2048 * 67 + 8], [3, 20_480]]),
-        (bf16, false, false, [4096, 8, 128, 4], &[[2, 1024], [3, 16384]])
+        (f32, true, true, [2048, 4, 128, 3, 1], &[[3, 20_484], [0, 64], [2, 0]]),
+        (f32, false, false, [128, 4, 32, 4, 2], &[[1, 128 * 1060 + 4]]),
+        (f32, false, false, [2048, 4, 128, 4, 2], &[[1, 2048 * 67 + 8], [3, 20_480]]),
+        (bf16, false, false, [4096, 8, 128, 3, 1], &[[2, 1024], [3, 16384]])
     );
     special(device, out)
 }
@@ -328,6 +328,6 @@ pub fn waiting(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
     );
     columns!(device, out; (bf16, MAX, true, true, [128, 64, 8, 256]));
     recurrences!(device, out, recurrence; (f32, false, true, [128, 32, 2], &[[2, 128 * 33]]));
-    recurrences!(device, out, recurrence_ring; (f32, true, true, [2048, 4, 128, 4], &[[2, 20_484]]));
+    recurrences!(device, out, recurrence_ring; (f32, true, true, [2048, 4, 128, 3, 1], &[[2, 20_484]]));
     Ok(())
 }
