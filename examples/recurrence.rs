@@ -6,7 +6,7 @@
 //!
 //! - `recurrence`: rows of any width; a block a tile.
 //! - `recurrence_ring`: rows whose width is a multiple of `V`. Blocks that stay take tile after tile, by asynchronous copies
-//!   into a ring of `S` stages, as in `scan_ring`: totals are published as soon as a tile has come, results two tiles
+//!   into a ring of `S` stages, as in `scan_ring`: totals are published as soon as a tile has come, results `W` tiles
 //!   later. Each thread scans neighbours, so that few steps go through shuffles; results leave through the stage.
 //!
 //! Computed in f32, each step by one rounding. Products of factors must stay finite. After a NaN everything is NaN.
@@ -99,10 +99,12 @@ pub fn recurrence<
 
 #[tiki::kernel(threads = T, grid = persistent,
     workspace(ticket = [1], state = [b.dim(0), 3 * b.dim(1).div_ceil(N)]), build(
-    (E = f32, EXCLUSIVE = true, REVERSE = true, N = 2048, V = 4, T = 128, S = 4),
-    (E = f32, EXCLUSIVE = false, REVERSE = false, N = 128, V = 4, T = 32, S = 4),
-    (E = f32, EXCLUSIVE = false, REVERSE = false, N = 2048, V = 4, T = 128, S = 4),
-    (E = bf16, EXCLUSIVE = false, REVERSE = false, N = 4096, V = 8, T = 128, S = 4),
+    (E = f32, EXCLUSIVE = true, REVERSE = true, N = 2048, V = 4, T = 128, S = 3, W = 1),
+    (E = f32, EXCLUSIVE = false, REVERSE = false, N = 128, V = 4, T = 32, S = 4, W = 2),
+    (E = f32, EXCLUSIVE = false, REVERSE = false, N = 2048, V = 4, T = 128, S = 4, W = 2),
+    (E = bf16, EXCLUSIVE = false, REVERSE = false, N = 4096, V = 8, T = 128, S = 4, W = 2),
+    (E = f32, EXCLUSIVE = false, REVERSE = false, N = 2048, V = 4, T = 128, S = 3, W = 1),
+    (E = bf16, EXCLUSIVE = false, REVERSE = false, N = 4096, V = 8, T = 128, S = 3, W = 1),
 ))]
 pub fn recurrence_ring<
     E: Element,
@@ -112,6 +114,7 @@ pub fn recurrence_ring<
     const V: usize,
     const T: usize,
     const S: usize,
+    const W: usize,
 >(
     a: &Global<E>,
     b: &Global<E>,
@@ -129,8 +132,8 @@ pub fn recurrence_ring<
     let b_s = Shared::<E>::stages(S, layout!((1, N):(N, 1)).swizzle(swizzle));
     let numbers = Shared::<u32>::new(layout!((S):(1)));
     let carry = Shared::<f32>::new(layout!((1):(1)));
-    // Two stages are not on their way: their tiles wait.
-    let (pipe, load) = (Pipeline::cp_async(S - 2), Load::cp_async(T));
+    // The tiles of `W` stages wait, the others are on their way.
+    let (pipe, load) = (Pipeline::cp_async(S - W), Load::cp_async(T));
     let lines = ThreadMap::linear(T).vector_up_to(V);
     // One of nothing, if a row is empty.
     let tiles = if b.dim(1) > 0 {
@@ -154,7 +157,7 @@ pub fn recurrence_ring<
         pipe.commit();
     };
     #[unroll]
-    for k in 0..S - 3 {
+    for k in 0..S - 1 - W {
         if thread_idx() == 0 {
             let taken = ticket.atom_add([0], 1, Order::Relaxed, Scope::Device);
             numbers.set([k], taken);
@@ -164,7 +167,7 @@ pub fn recurrence_ring<
     }
     if thread_idx() == 0 {
         let taken = ticket.atom_add([0], 1, Order::Relaxed, Scope::Device);
-        numbers.set([S - 3], taken);
+        numbers.set([S - 1 - W], taken);
     }
     // The warp that holds the last element looks back.
     let keeper = warp_idx() == (if REVERSE { 0 } else { T / 32 - 1 });
@@ -173,15 +176,20 @@ pub fn recurrence_ring<
     let (mut late, mut late_a, mut late_b) = (count, 1.0f32, 0.0f32);
     let (mut held, mut held_a, mut held_b) = (count, 1.0f32, 0.0f32);
     let (mut within_a, mut within_b) = (1.0f32, 0.0f32);
-    let mut left = 2;
+    let mut left = W;
     while left > 0 {
         let _ = pipe.wait();
-        fetch(if slot >= 3 { slot - 3 } else { slot + S - 3 });
-        let first = if slot >= 2 { slot - 2 } else { slot + S - 2 };
+        fetch((slot + S - 1 - W) % S);
+        let first = (slot + S - W) % S;
         // What is asked for here is needed after the present tile's total.
         let mut taken = 0u32;
         if thread_idx() == 0 {
             taken = ticket.atom_add([0], 1, Order::Relaxed, Scope::Device);
+        }
+        if W == 1 {
+            held = late;
+            held_a = late_a;
+            held_b = late_b;
         }
         let (row, nth) = (held / tiles, order(held));
         let (late_row, late_nth) = (late / tiles, order(late));
@@ -201,6 +209,11 @@ pub fn recurrence_ring<
                 publish_step(state, mine / tiles, order(mine), tiles, total);
             }
             // The oldest first: nothing of a tile may wait for one that comes after it.
+            if W == 1 {
+                within = steps_in_group(state, late_row, late_nth, tiles, (late_a, late_b), near);
+                within_a = within.0;
+                within_b = within.1;
+            }
             let before = value_with_groups(
                 state,
                 row,
@@ -213,7 +226,9 @@ pub fn recurrence_ring<
             if lane_idx() == 0 {
                 carry.set([0], before);
             }
-            within = steps_in_group(state, late_row, late_nth, tiles, (late_a, late_b), near);
+            if W == 2 {
+                within = steps_in_group(state, late_row, late_nth, tiles, (late_a, late_b), near);
+            }
         }
         if thread_idx() == 0 {
             numbers.set([first], taken);
@@ -236,8 +251,10 @@ pub fn recurrence_ring<
         held = late;
         held_a = late_a;
         held_b = late_b;
-        within_a = within.0;
-        within_b = within.1;
+        if W == 2 {
+            within_a = within.0;
+            within_b = within.1;
+        }
         late = mine;
         late_a = total.0;
         late_b = total.1;

@@ -6,9 +6,10 @@
 //!
 //! - `scan`: rows of any width; a block a tile.
 //! - `scan_ring`: rows whose width is a multiple of `V`. Blocks that stay take tile after tile, by asynchronous copies into
-//!   a ring of `S` stages. Nobody waits for a block that waits: a tile's total is published as soon as it has come; one
-//!   tile later, when its group's totals have long been published, what comes before it in its group; and another tile
-//!   later, when the groups' have, all that comes before it, and its results. Its values wait in their stage.
+//!   a ring of `S` stages. Nobody waits for a block that waits: a tile's total is published as soon as it has come; what
+//!   comes before it is looked back for, and its results are stored, `W` tiles later, when other blocks have published
+//!   theirs. With one tile of delay groups still wait for groups, which short rows do not have; with two, what comes
+//!   before a tile in its group is known a tile before the rest. Its values wait in their stage.
 //!
 //! Tiles are numbered by a counter: whoever waits, waits for blocks that already run. What is combined with what depends
 //! on a tile's number alone: a result is the same bits on every run.
@@ -122,12 +123,15 @@ pub fn tile_values<const OP: usize, const REVERSE: bool>(
 
 #[tiki::kernel(threads = T, grid = persistent,
     workspace(ticket = [1], state = [x.dim(0), 2 * x.dim(1).div_ceil(N)]), build(
-    (E = f32, OP = 0, EXCLUSIVE = true, REVERSE = true, N = 2048, V = 4, T = 128, S = 5),
-    (E = f32, OP = 1, EXCLUSIVE = false, REVERSE = true, N = 2048, V = 4, T = 128, S = 4),
-    (E = f32, OP = 0, EXCLUSIVE = false, REVERSE = false, N = 128, V = 4, T = 32, S = 4),
-    (E = f32, OP = 0, EXCLUSIVE = false, REVERSE = false, N = 4096, V = 4, T = 256, S = 4),
-    (E = f16, OP = 0, EXCLUSIVE = false, REVERSE = false, N = 8192, V = 8, T = 256, S = 4),
-    (E = bf16, OP = 0, EXCLUSIVE = false, REVERSE = false, N = 8192, V = 8, T = 256, S = 4),
+    (E = f32, OP = 0, EXCLUSIVE = true, REVERSE = true, N = 2048, V = 4, T = 128, S = 5, W = 2),
+    (E = f32, OP = 1, EXCLUSIVE = false, REVERSE = true, N = 2048, V = 4, T = 128, S = 3, W = 1),
+    (E = f32, OP = 0, EXCLUSIVE = false, REVERSE = false, N = 128, V = 4, T = 32, S = 4, W = 2),
+    (E = f32, OP = 0, EXCLUSIVE = false, REVERSE = false, N = 4096, V = 4, T = 128, S = 4, W = 2),
+    (E = f16, OP = 0, EXCLUSIVE = false, REVERSE = false, N = 8192, V = 8, T = 128, S = 4, W = 2),
+    (E = bf16, OP = 0, EXCLUSIVE = false, REVERSE = false, N = 8192, V = 8, T = 128, S = 4, W = 2),
+    (E = f32, OP = 0, EXCLUSIVE = false, REVERSE = false, N = 4096, V = 4, T = 256, S = 3, W = 1),
+    (E = f16, OP = 0, EXCLUSIVE = false, REVERSE = false, N = 8192, V = 8, T = 128, S = 3, W = 1),
+    (E = bf16, OP = 0, EXCLUSIVE = false, REVERSE = false, N = 8192, V = 8, T = 128, S = 3, W = 1),
 ))]
 pub fn scan_ring<
     E: Element,
@@ -138,6 +142,7 @@ pub fn scan_ring<
     const V: usize,
     const T: usize,
     const S: usize,
+    const W: usize,
 >(
     x: &Global<E>,
     out: &mut Global<E>,
@@ -148,8 +153,8 @@ pub fn scan_ring<
     let ring = Shared::<E>::stages(S, layout!((1, N):(N, 1)));
     let numbers = Shared::<u32>::new(layout!((S):(1)));
     let carry = Shared::<f32>::new(layout!((1):(1)));
-    // Two stages are not on their way: their tiles wait.
-    let (pipe, load) = (Pipeline::cp_async(S - 2), Load::cp_async(T));
+    // The tiles of `W` stages wait, the others are on their way.
+    let (pipe, load) = (Pipeline::cp_async(S - W), Load::cp_async(T));
     let map = ThreadMap::linear(T).vector_up_to(V);
     // One of nothing, if a row is empty.
     let tiles = if x.dim(1) > 0 {
@@ -176,7 +181,7 @@ pub fn scan_ring<
         pipe.commit();
     };
     #[unroll]
-    for k in 0..S - 3 {
+    for k in 0..S - 1 - W {
         if thread_idx() == 0 {
             let taken = ticket.atom_add([0], 1, Order::Relaxed, Scope::Device);
             numbers.set([k], taken);
@@ -186,7 +191,7 @@ pub fn scan_ring<
     }
     if thread_idx() == 0 {
         let taken = ticket.atom_add([0], 1, Order::Relaxed, Scope::Device);
-        numbers.set([S - 3], taken);
+        numbers.set([S - 1 - W], taken);
     }
     // One warp looks back.
     let keeper = warp_idx() == T / 32 - 1;
@@ -194,15 +199,19 @@ pub fn scan_ring<
     let mut mine = numbers.get([0]) as usize;
     let (mut late, mut late_total) = (count, 0.0f32);
     let (mut held, mut held_total, mut held_within) = (count, 0.0f32, 0.0f32);
-    let mut left = 2;
+    let mut left = W;
     while left > 0 {
         let _ = pipe.wait();
-        fetch(if slot >= 3 { slot - 3 } else { slot + S - 3 });
-        let first = if slot >= 2 { slot - 2 } else { slot + S - 2 };
+        fetch((slot + S - 1 - W) % S);
+        let first = (slot + S - W) % S;
         // What is asked for here is needed after the present tile's total.
         let mut taken = 0u32;
         if thread_idx() == 0 {
             taken = ticket.atom_add([0], 1, Order::Relaxed, Scope::Device);
+        }
+        if W == 1 {
+            held = late;
+            held_total = late_total;
         }
         let (row, nth) = (held / tiles, order(held));
         let (late_row, late_nth) = (late / tiles, order(late));
@@ -224,12 +233,18 @@ pub fn scan_ring<
                 publish(state, mine / tiles, order(mine), total);
             }
             // The oldest first: nothing of a tile may wait for one that comes after it.
+            if W == 1 {
+                held_within =
+                    before_in_group::<OP>(state, late_row, late_nth, tiles, late_total, near);
+            }
             let before =
                 before_with_groups::<OP>(state, row, nth, tiles, held_total, held_within, far);
             if lane_idx() == 0 {
                 carry.set([0], before);
             }
-            within = before_in_group::<OP>(state, late_row, late_nth, tiles, late_total, near);
+            if W == 2 {
+                within = before_in_group::<OP>(state, late_row, late_nth, tiles, late_total, near);
+            }
         }
         if thread_idx() == 0 {
             numbers.set([first], taken);
@@ -251,7 +266,9 @@ pub fn scan_ring<
         }
         held = late;
         held_total = late_total;
-        held_within = within;
+        if W == 2 {
+            held_within = within;
+        }
         late = mine;
         late_total = total;
         slot = if slot == S - 1 { 0 } else { slot + 1 };
@@ -267,7 +284,7 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
     let mut out = device.zeros::<f32, 2>([1, n])?;
     let input = device.tensor_from(&x, [1, n])?;
     if n.is_multiple_of(4) {
-        scan_ring::<f32, SUM, false, false, 4096, 4, 256, 4>::launch(&stream, &input, &mut out)?;
+        scan_ring::<f32, SUM, false, false, 4096, 4, 128, 4, 2>::launch(&stream, &input, &mut out)?;
     } else {
         scan::<f32, SUM, false, false, 4096, 256, 2>::launch(&stream, &input, &mut out)?;
     }
@@ -287,7 +304,7 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
     );
     println!(
         "{}",
-        scan_ring::<f32, SUM, false, false, 4096, 4, 256, 4>::REPORT
+        scan_ring::<f32, SUM, false, false, 4096, 4, 128, 4, 2>::REPORT
     );
     Ok(wrong == 0)
 }

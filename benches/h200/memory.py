@@ -479,11 +479,12 @@ CASES = [
     ("cast", cast(torch.float32), ["bf16"], FLAT, lambda e, s: dict(A=e, B="f32")),
     ("row_sum", row_sum, ["f16", "bf16", "f32"], [(8192, 32768)], lambda e, s: dict(E=e, V=16 // DTYPES[e].itemsize)),
     ("scan_ring", scan, ["f32", "f16", "bf16"], [(1, 1 << 28), (8192, 32768)],
-     lambda e, s: dict(E=e, OP=0, EXCLUSIVE="false", REVERSE="false", V=16 // DTYPES[e].itemsize)),
+     lambda e, s: dict(E=e, OP=0, EXCLUSIVE="false", REVERSE="false", V=16 // DTYPES[e].itemsize,
+                       T=256 if e == "f32" and s[0] > 1 else 128, W=1 if s[0] > 1 else 2)),
     ("scan_columns", scan_columns, ["f32", "bf16"], [(1, 65536, 4096), (64, 4096, 1024)],
      lambda e, s: dict(E=e, OP=0, EXCLUSIVE="false", REVERSE="false", V=16 // DTYPES[e].itemsize)),
     ("recurrence_ring", recurrence, ["f32", "bf16"], [(1, 1 << 28), (8192, 32768)],
-     lambda e, s: dict(E=e, EXCLUSIVE="false", REVERSE="false", V=16 // DTYPES[e].itemsize)),
+     lambda e, s: dict(E=e, EXCLUSIVE="false", REVERSE="false", V=16 // DTYPES[e].itemsize, T=128, W=1 if s[0] > 1 else 2)),
     ("row_argmax_of", row_argmax, ["f16", "bf16", "f32"], ROWS[:1], lambda e, s: dict(E=e, N=s[1])),
 ]
 

@@ -289,12 +289,13 @@ pub fn all(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
         (f32, SUM, false, true, [128, 32, 2], &[[1, 128 * 1060 + 5], [2, 128 * 33]])
     );
     scans!(device, out, scan_ring;
-        (f32, SUM, true, true, [2048, 4, 128, 5], &[[3, 20_484], [0, 64], [2, 0]]),
-        (f32, MAX, false, true, [2048, 4, 128, 4], &[[3, 20_484], [1, 4]]),
-        (f32, SUM, false, false, [4096, 4, 256, 4], &[[1, 4096 * 67 + 4], [3, 20_480]]),
-        (f32, SUM, false, false, [128, 4, 32, 4], &[[1, 128 * 1060 + 4]]),
-        (f16, SUM, false, false, [8192, 8, 256, 4], &[[2, 16384], [1, 65536]]),
-        (bf16, SUM, false, false, [8192, 8, 256, 4], &[[2, 16392]])
+        (f32, SUM, true, true, [2048, 4, 128, 5, 2], &[[3, 20_484], [0, 64], [2, 0]]),
+        (f32, MAX, false, true, [2048, 4, 128, 3, 1], &[[3, 20_484], [1, 4]]),
+        (f32, SUM, false, false, [4096, 4, 256, 3, 1], &[[1, 4096 * 67 + 4], [3, 20_480]]),
+        (f32, SUM, false, false, [4096, 4, 128, 4, 2], &[[1, 4096 * 67 + 4], [3, 20_480]]),
+        (f32, SUM, false, false, [128, 4, 32, 4, 2], &[[1, 128 * 1060 + 4]]),
+        (f16, SUM, false, false, [8192, 8, 128, 4, 2], &[[2, 16384], [1, 65536]]),
+        (bf16, SUM, false, false, [8192, 8, 128, 3, 1], &[[2, 16392]])
     );
     columns!(device, out;
         (f32, SUM, false, false, [128, 32, 1, 256]),
@@ -310,10 +311,10 @@ pub fn all(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
         (f32, false, true, [128, 32, 2], &[[1, 128 * 1060 + 5], [2, 128 * 33]])
     );
     recurrences!(device, out, recurrence_ring;
-        (f32, true, true, [2048, 4, 128, 4], &[[3, 20_484], [0, 64], [2, 0]]),
-        (f32, false, false, [128, 4, 32, 4], &[[1, 128 * 1060 + 4]]),
-        (f32, false, false, [2048, 4, 128, 4], &[[1, 2048 * 67 + 8], [3, 20_480]]),
-        (bf16, false, false, [4096, 8, 128, 4], &[[2, 1024], [3, 16384]])
+        (f32, true, true, [2048, 4, 128, 3, 1], &[[3, 20_484], [0, 64], [2, 0]]),
+        (f32, false, false, [128, 4, 32, 4, 2], &[[1, 128 * 1060 + 4]]),
+        (f32, false, false, [2048, 4, 128, 4, 2], &[[1, 2048 * 67 + 8], [3, 20_480]]),
+        (bf16, false, false, [4096, 8, 128, 3, 1], &[[2, 1024], [3, 16384]])
     );
     special(device, out)
 }
@@ -322,11 +323,11 @@ pub fn all(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
 pub fn waiting(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
     scans!(device, out, scan; (f32, SUM, false, true, [128, 32, 2], &[[2, 128 * 33]]));
     scans!(device, out, scan_ring;
-        (f32, MAX, false, true, [2048, 4, 128, 4], &[[2, 20_484]]),
-        (f16, SUM, false, false, [8192, 8, 256, 4], &[[1, 65536]])
+        (f32, MAX, false, true, [2048, 4, 128, 3, 1], &[[2, 20_484]]),
+        (f16, SUM, false, false, [8192, 8, 128, 4, 2], &[[1, 65536]])
     );
     columns!(device, out; (bf16, MAX, true, true, [128, 64, 8, 256]));
     recurrences!(device, out, recurrence; (f32, false, true, [128, 32, 2], &[[2, 128 * 33]]));
-    recurrences!(device, out, recurrence_ring; (f32, true, true, [2048, 4, 128, 4], &[[2, 20_484]]));
+    recurrences!(device, out, recurrence_ring; (f32, true, true, [2048, 4, 128, 3, 1], &[[2, 20_484]]));
     Ok(())
 }
