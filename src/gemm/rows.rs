@@ -67,7 +67,7 @@ macro_rules! halves {
                     few_row!($e, (64, 64, 64, 12), 0.95),
                     few_row!($e, (128, 64, 64, 8), 0.9),
                     hopper_row!($e, $e, (128, 256, 64, 4, 64, 12), (0, 0), 0, 1.0),
-                    hopper_row!($e, $e, (128, 224, 64, 4, 56, 12), (0, 0), 0, 0.995, least = 4096),
+                    hopper_row!($e, $e, (128, 224, 64, 4, 56, 12), (0, 0), 0, 0.995, least = 8192),
                     hopper_row!($e, $e, (128, 192, 64, 4, 64, 8), (0, 0), 0, 0.98),
                     hopper_row!($e, $e, (128, 128, 64, 6, 64, 16), (0, 0), 0, 0.93, small_rate = 1.02),
                     hopper_row!($e, $e, (128, 64, 64, 8, 64, 8), (0, 0), 0, 0.7),
@@ -135,7 +135,7 @@ impl Product<f32> for f32 {
     fn rows() -> &'static [Row<f32, f32>] {
         static ROWS: &[Row<f32, f32>] = &[
             tf32_row!(256, 0),
-            tf32_row!(192, 4096),
+            tf32_row!(192, 8192),
             many_row!(
                 "batch of tf32 128 x 128 x 32",
                 batch_tf32<128, 32, 6>,
