@@ -5,7 +5,8 @@
 //! launch has released must have acquired it behind that ([`Code::ProxyFence`] otherwise), even if it is the same warp.
 //!
 //! Fields, their units and the rank that is told less one were held against an H200: an edited map is the map that the
-//! driver makes. One edit stopped its kernel there, that of the element type to one of another size; it is refused here.
+//! driver makes. The edit of the element type to one of another size
+//! ended there with an error whose cause is not known; it is refused here.
 //!
 //! What a map holds is valid when it is used, not between two edits; so only what no field can hold is refused here.
 //! The machine has neither interleaved tensors nor steps over elements: an edit that asks for them says so.
