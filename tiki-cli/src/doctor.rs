@@ -64,7 +64,10 @@ pub fn run(_: &Args, out: &mut Out) -> Result<()> {
         }
         let _ = match &assembler {
             Some((path, version)) => writeln!(text, "ptxas    {version} ({})", path.display()),
-            None => writeln!(text, "ptxas    none (not needed: the driver assembles, and keeps what it made)"),
+            None => writeln!(
+                text,
+                "ptxas    none (not needed: the driver assembles, and keeps what it made)"
+            ),
         };
         let _ = writeln!(text, "cache    {}", cache.line());
         text
