@@ -4,8 +4,8 @@
 //! A step is composed with the next: first by (a, b), then by (c, d) is by (a c, b c + d). Tiles of a row are scanned in
 //! registers, and what comes before them is looked back for ([`tiki::rows::look_back`]).
 //!
-//! - `recurrence`: rows of any width; a block a tile.
-//! - `recurrence_ring`: rows whose width is a multiple of `V`. Blocks that stay take tile after tile, by asynchronous copies
+//! - `recurrence`: a block a tile; rows whose width is a multiple of `V`, with 1 of any width. The one for many rows.
+//! - `recurrence_ring`: the one for a long row, of a multiple of `V`. Blocks that stay take tile after tile, by asynchronous copies
 //!   into a ring of `S` stages, as in `scan_ring`: totals are published as soon as a tile has come, results `W` tiles
 //!   later. Each thread scans neighbours, so that few steps go through shuffles; results leave through the stage.
 //!
@@ -48,15 +48,18 @@ pub fn tile_steps<const EXCLUSIVE: bool, const REVERSE: bool>(
 
 #[tiki::kernel(threads = T, blocks_per_sm = B, grid = [b.dim(0) * b.dim(1).div_ceil(N)],
     workspace(ticket = [1], state = [b.dim(0), 3 * b.dim(1).div_ceil(N)]), build(
-    (E = f32, EXCLUSIVE = false, REVERSE = false, N = 2048, T = 256, B = 2),
-    (E = f32, EXCLUSIVE = true, REVERSE = true, N = 2048, T = 256, B = 2),
-    (E = f32, EXCLUSIVE = false, REVERSE = true, N = 128, T = 32, B = 2),
+    (E = f32, EXCLUSIVE = false, REVERSE = false, N = 2048, V = 1, T = 256, B = 2),
+    (E = f32, EXCLUSIVE = true, REVERSE = true, N = 2048, V = 1, T = 256, B = 2),
+    (E = f32, EXCLUSIVE = false, REVERSE = true, N = 128, V = 1, T = 32, B = 2),
+    (E = f32, EXCLUSIVE = false, REVERSE = false, N = 4096, V = 4, T = 128, B = 2),
+    (E = bf16, EXCLUSIVE = false, REVERSE = false, N = 4096, V = 8, T = 128, B = 2),
 ))]
 pub fn recurrence<
     E: Element,
     const EXCLUSIVE: bool,
     const REVERSE: bool,
     const N: usize,
+    const V: usize,
     const T: usize,
     const B: usize,
 >(
@@ -66,7 +69,7 @@ pub fn recurrence<
     ticket: &mut Global<u32, 1>,
     state: &mut Global<u64>,
 ) {
-    require!(a.shape() == b.shape() && out.shape() == b.shape());
+    require!(a.shape() == b.shape() && out.shape() == b.shape() && b.dim(1).is_multiple_of(V));
     let number = Shared::<u32>::new(layout!((1):(1)));
     let carry = Shared::<f32>::new(layout!((1):(1)));
     if thread_idx() == 0 {
@@ -78,7 +81,7 @@ pub fn recurrence<
     let mine = number.get([0]) as usize;
     let (row, nth) = (mine / tiles, mine % tiles);
     let at = [row, if REVERSE { tiles - 1 - nth } else { nth }];
-    let map = ThreadMap::linear(T);
+    let map = ThreadMap::linear(T).vector_up_to(V);
     let factors = a.tile([1, N], at).load(map).cast::<f32>();
     let values = b.tile([1, N], at).load(map).cast::<f32>();
     let sums = values.row_scan_affine(&factors, EXCLUSIVE, REVERSE);
@@ -273,7 +276,7 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
         device.tensor_from(&a, [1, n])?,
         device.tensor_from(&b, [1, n])?,
     );
-    recurrence::<f32, false, false, 2048, 256, 2>::launch(&device.stream(), &da, &db, &mut out)?;
+    recurrence::<f32, false, false, 2048, 1, 256, 2>::launch(&device.stream(), &da, &db, &mut out)?;
     let mut h = 0.0;
     let got = out.to_vec()?;
     let off = got.iter().zip(&b).map(|(got, b)| {
@@ -285,7 +288,10 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
         "{}: a recurrence of {n} steps, at most {furthest:.1e} off",
         device.name()
     );
-    println!("{}", recurrence::<f32, false, false, 2048, 256, 2>::REPORT);
+    println!(
+        "{}",
+        recurrence::<f32, false, false, 2048, 1, 256, 2>::REPORT
+    );
     Ok(furthest < 1e-5)
 }
 

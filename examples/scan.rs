@@ -4,8 +4,8 @@
 //! A tile of a row is scanned by a block in registers; what comes before it is looked back for in what other blocks have
 //! published ([`tiki::rows::look_back`]), so that tiles load and store at the same time.
 //!
-//! - `scan`: rows of any width; a block a tile.
-//! - `scan_ring`: rows whose width is a multiple of `V`. Blocks that stay take tile after tile, by asynchronous copies into
+//! - `scan`: a block a tile; rows whose width is a multiple of `V`, with 1 of any width. The one for many rows.
+//! - `scan_ring`: the one for a long row, of a multiple of `V`. Blocks that stay take tile after tile, by asynchronous copies into
 //!   a ring of `S` stages. Nobody waits for a block that waits: a tile's total is published as soon as it has come; what
 //!   comes before it is looked back for, and its results are stored, `W` tiles later, when other blocks have published
 //!   theirs. With one tile of delay groups still wait for groups, which short rows do not have; with two, what comes
@@ -50,15 +50,18 @@ pub fn tile_total<const OP: usize, const EXCLUSIVE: bool, const REVERSE: bool>(
 
 #[tiki::kernel(threads = T, blocks_per_sm = B, grid = [x.dim(0) * x.dim(1).div_ceil(N)],
     workspace(ticket = [1], state = [x.dim(0), 2 * x.dim(1).div_ceil(N)]), build(
-    (E = f32, OP = 0, EXCLUSIVE = false, REVERSE = false, N = 4096, T = 256, B = 2),
-    (E = f32, OP = 0, EXCLUSIVE = true, REVERSE = false, N = 4096, T = 256, B = 2),
-    (E = f32, OP = 0, EXCLUSIVE = false, REVERSE = true, N = 4096, T = 256, B = 2),
-    (E = f32, OP = 0, EXCLUSIVE = true, REVERSE = true, N = 4096, T = 256, B = 2),
-    (E = f32, OP = 1, EXCLUSIVE = false, REVERSE = false, N = 4096, T = 256, B = 2),
-    (E = f32, OP = 1, EXCLUSIVE = true, REVERSE = true, N = 4096, T = 256, B = 2),
-    (E = f16, OP = 0, EXCLUSIVE = false, REVERSE = false, N = 4096, T = 256, B = 2),
-    (E = bf16, OP = 1, EXCLUSIVE = false, REVERSE = true, N = 4096, T = 256, B = 2),
-    (E = f32, OP = 0, EXCLUSIVE = false, REVERSE = true, N = 128, T = 32, B = 2),
+    (E = f32, OP = 0, EXCLUSIVE = false, REVERSE = false, N = 4096, V = 1, T = 256, B = 2),
+    (E = f32, OP = 0, EXCLUSIVE = true, REVERSE = false, N = 4096, V = 1, T = 256, B = 2),
+    (E = f32, OP = 0, EXCLUSIVE = false, REVERSE = true, N = 4096, V = 1, T = 256, B = 2),
+    (E = f32, OP = 0, EXCLUSIVE = true, REVERSE = true, N = 4096, V = 1, T = 256, B = 2),
+    (E = f32, OP = 1, EXCLUSIVE = false, REVERSE = false, N = 4096, V = 1, T = 256, B = 2),
+    (E = f32, OP = 1, EXCLUSIVE = true, REVERSE = true, N = 4096, V = 1, T = 256, B = 2),
+    (E = f16, OP = 0, EXCLUSIVE = false, REVERSE = false, N = 4096, V = 1, T = 256, B = 2),
+    (E = bf16, OP = 1, EXCLUSIVE = false, REVERSE = true, N = 4096, V = 1, T = 256, B = 2),
+    (E = f32, OP = 0, EXCLUSIVE = false, REVERSE = true, N = 128, V = 1, T = 32, B = 2),
+    (E = f32, OP = 0, EXCLUSIVE = false, REVERSE = false, N = 8192, V = 4, T = 128, B = 3),
+    (E = f16, OP = 0, EXCLUSIVE = false, REVERSE = false, N = 8192, V = 8, T = 128, B = 3),
+    (E = bf16, OP = 0, EXCLUSIVE = false, REVERSE = false, N = 8192, V = 8, T = 128, B = 3),
 ))]
 pub fn scan<
     E: Element,
@@ -66,6 +69,7 @@ pub fn scan<
     const EXCLUSIVE: bool,
     const REVERSE: bool,
     const N: usize,
+    const V: usize,
     const T: usize,
     const B: usize,
 >(
@@ -74,7 +78,7 @@ pub fn scan<
     ticket: &mut Global<u32, 1>,
     state: &mut Global<u64>,
 ) {
-    require!(out.shape() == x.shape());
+    require!(out.shape() == x.shape() && x.dim(1).is_multiple_of(V));
     let number = Shared::<u32>::new(layout!((1):(1)));
     let carry = Shared::<f32>::new(layout!((1):(1)));
     if thread_idx() == 0 {
@@ -86,7 +90,7 @@ pub fn scan<
     let mine = number.get([0]) as usize;
     let (row, nth) = (mine / tiles, mine % tiles);
     let at = [row, if REVERSE { tiles - 1 - nth } else { nth }];
-    let map = ThreadMap::linear(T);
+    let map = ThreadMap::linear(T).vector_up_to(V);
     let v = x.tile([1, N], at).load(map).cast::<f32>();
     let sums = if OP == 0 {
         v.row_scan_sum(EXCLUSIVE, REVERSE)
@@ -286,7 +290,7 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
     if n.is_multiple_of(4) {
         scan_ring::<f32, SUM, false, false, 4096, 4, 128, 4, 2>::launch(&stream, &input, &mut out)?;
     } else {
-        scan::<f32, SUM, false, false, 4096, 256, 2>::launch(&stream, &input, &mut out)?;
+        scan::<f32, SUM, false, false, 4096, 1, 256, 2>::launch(&stream, &input, &mut out)?;
     }
     let mut sum = 0.0;
     let wrong = out

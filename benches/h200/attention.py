@@ -311,7 +311,9 @@ def main():
     kernels = [Mapped(p) for p in sorted(glob.glob(os.path.join(options.folder, "*.ptx"))) if os.path.basename(p).startswith("attention")]
     if options.sweep:
         sweep(kernels, properties.multi_processor_count, options.sweep)
-    lines = ["date,card,driver,command,pass,case,type,kernel,TFLOP/s,anchor,anchor TFLOP/s,ratio,ratio low,ratio high,error,anchor error"]
+    # Line by line, so that what was measured stays whatever comes.
+    record = open(options.csv or os.devnull, "w", buffering=1)
+    record.write("date,card,driver,command,pass,case,type,kernel,TFLOP/s,anchor,anchor TFLOP/s,ratio,ratio low,ratio high,error,anchor error\n")
     split = lambda text: [int(x) for x in text.split(",")]
     passes = {"forward": forward, "backward": backward, "decode": decode}
     for which in options.passes.split(","):
@@ -332,12 +334,10 @@ def main():
                                 low, high = interval(ratios)
                                 row = [datetime.date.today().isoformat(), properties.name, driver, "benches/h200/attention.py",
                                        which, case, dtype, f'"{title}"', f"{rate(title):.4g}", anchor, f"{rate(anchor):.4g}", f"{median(ratios):.3f}", f"{low:.3f}", f"{high:.3f}", f"{errors[title]:.1e}", f"{errors[anchor]:.1e}"]
-                                lines.append(",".join(row))
+                                record.write(",".join(row) + "\n")
                                 if anchor == anchors[0]:
                                     print(f"{which:8} {case:18} {dtype:4} {title:62} {rate(title):6.4g} {anchor} {rate(anchor):6.4g} {rate(anchors[-1]):6.4g} ratio {median(ratios):.3f} [{low:.3f}, {high:.3f}] error {errors[title]:.1e} ({errors[anchor]:.1e})", flush=True)
-    if options.csv:
-        with open(options.csv, "w") as file:
-            file.write("\n".join(lines) + "\n")
+    record.close()
 
 
 if __name__ == "__main__":

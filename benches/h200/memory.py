@@ -410,7 +410,7 @@ def scan(dtype, shape):
     tiles = lambda k: up(shape[1], k.args["N"])
     return dict(
         bytes=2 * x.nbytes, out=[y], args=[x, y],
-        grid=lambda k: k.persistent(),
+        grid=lambda k: k.persistent() if k.name.endswith("ring") else [shape[0] * tiles(k)],
         workspace=tickets(tiles, shape[0], 2), want=lambda: [wide(shown(x)).cumsum(-1)],
         anchors={"torch": lambda: x.cumsum(-1), "torch.compile": lambda: fast(x)},
     )
@@ -449,7 +449,8 @@ def recurrence(dtype, shape):
         return [q]
 
     return dict(
-        bytes=3 * a.nbytes, out=[y], args=[a, b, y], grid=lambda k: k.persistent(),
+        bytes=3 * a.nbytes, out=[y], args=[a, b, y],
+        grid=lambda k: k.persistent() if k.name.endswith("ring") else [shape[0] * tiles(k)],
         workspace=tickets(tiles, shape[0], 3), want=want, anchors={},
     )
 
@@ -478,13 +479,16 @@ CASES = [
     ("cast", cast(torch.bfloat16), ["f32"], FLAT, lambda e, s: dict(A=e, B="bf16")),
     ("cast", cast(torch.float32), ["bf16"], FLAT, lambda e, s: dict(A=e, B="f32")),
     ("row_sum", row_sum, ["f16", "bf16", "f32"], [(8192, 32768)], lambda e, s: dict(E=e, V=16 // DTYPES[e].itemsize)),
-    ("scan_ring", scan, ["f32", "f16", "bf16"], [(1, 1 << 28), (8192, 32768)],
-     lambda e, s: dict(E=e, OP=0, EXCLUSIVE="false", REVERSE="false", V=16 // DTYPES[e].itemsize,
-                       T=256 if e == "f32" and s[0] > 1 else 128, W=1 if s[0] > 1 else 2)),
+    ("scan_ring", scan, ["f32", "f16", "bf16"], [(1, 1 << 28)],
+     lambda e, s: dict(E=e, OP=0, EXCLUSIVE="false", REVERSE="false", V=16 // DTYPES[e].itemsize, T=128, W=2)),
+    ("scan", scan, ["f32", "f16", "bf16"], [(8192, 32768)],
+     lambda e, s: dict(E=e, OP=0, EXCLUSIVE="false", REVERSE="false", V=16 // DTYPES[e].itemsize)),
     ("scan_columns", scan_columns, ["f32", "bf16"], [(1, 65536, 4096), (64, 4096, 1024)],
      lambda e, s: dict(E=e, OP=0, EXCLUSIVE="false", REVERSE="false", V=16 // DTYPES[e].itemsize)),
-    ("recurrence_ring", recurrence, ["f32", "bf16"], [(1, 1 << 28), (8192, 32768)],
-     lambda e, s: dict(E=e, EXCLUSIVE="false", REVERSE="false", V=16 // DTYPES[e].itemsize, T=128, W=1 if s[0] > 1 else 2)),
+    ("recurrence_ring", recurrence, ["f32", "bf16"], [(1, 1 << 28)],
+     lambda e, s: dict(E=e, EXCLUSIVE="false", REVERSE="false", V=16 // DTYPES[e].itemsize, T=128, W=2)),
+    ("recurrence", recurrence, ["f32", "bf16"], [(8192, 32768)],
+     lambda e, s: dict(E=e, EXCLUSIVE="false", REVERSE="false", V=16 // DTYPES[e].itemsize)),
     ("row_argmax_of", row_argmax, ["f16", "bf16", "f32"], ROWS[:1], lambda e, s: dict(E=e, N=s[1])),
 ]
 

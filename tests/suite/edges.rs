@@ -104,7 +104,7 @@ fn order(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
         device.tensor_from(&a, [1, n])?,
         device.tensor_from(&b, [1, n])?,
     );
-    recurrence::<f32, false, false, 2048, 256, 2>::launch(&stream, &da, &db, &mut y)?;
+    recurrence::<f32, false, false, 2048, 1, 256, 2>::launch(&stream, &da, &db, &mut y)?;
     let got = y.to_vec()?;
     let (mut h, mut size) = (0.0, 0.0);
     let steps = wide(&b).into_iter().map(|b| {

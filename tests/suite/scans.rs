@@ -124,8 +124,8 @@ fn special(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
     x[4700] = f32::NAN;
     let (mut sums, mut tops) = (poisoned(device, [1, 5000])?, poisoned(device, [1, 5000])?);
     let input = device.tensor_from(&x, [1, 5000])?;
-    scan::<f32, SUM, false, false, 4096, 256, 2>::launch(&stream, &input, &mut sums)?;
-    scan::<f32, MAX, false, false, 4096, 256, 2>::launch(&stream, &input, &mut tops)?;
+    scan::<f32, SUM, false, false, 4096, 1, 256, 2>::launch(&stream, &input, &mut sums)?;
+    scan::<f32, MAX, false, false, 4096, 1, 256, 2>::launch(&stream, &input, &mut tops)?;
     let x: Vec<f64> = wide(&x);
     for (max, got) in [(false, sums.to_vec()?), (true, tops.to_vec()?)] {
         let (want, _) = scanned(&x, 5000, max, false, false);
@@ -278,15 +278,17 @@ macro_rules! recurrences {
 /// All of them. The tiles of 128 elements are more than a range of them, those of the rings more than a group.
 pub fn all(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
     scans!(device, out, scan;
-        (f32, SUM, false, false, [4096, 256, 2], &SHAPES),
-        (f32, SUM, true, false, [4096, 256, 2], &SHAPES[4..7]),
-        (f32, SUM, false, true, [4096, 256, 2], &SHAPES[1..7]),
-        (f32, SUM, true, true, [4096, 256, 2], &SHAPES[4..7]),
-        (f32, MAX, false, false, [4096, 256, 2], &SHAPES[..7]),
-        (f32, MAX, true, true, [4096, 256, 2], &SHAPES[3..7]),
-        (f16, SUM, false, false, [4096, 256, 2], &SHAPES[..7]),
-        (bf16, MAX, false, true, [4096, 256, 2], &SHAPES[1..7]),
-        (f32, SUM, false, true, [128, 32, 2], &[[1, 128 * 1060 + 5], [2, 128 * 33]])
+        (f32, SUM, false, false, [4096, 1, 256, 2], &SHAPES),
+        (f32, SUM, true, false, [4096, 1, 256, 2], &SHAPES[4..7]),
+        (f32, SUM, false, true, [4096, 1, 256, 2], &SHAPES[1..7]),
+        (f32, SUM, true, true, [4096, 1, 256, 2], &SHAPES[4..7]),
+        (f32, MAX, false, false, [4096, 1, 256, 2], &SHAPES[..7]),
+        (f32, MAX, true, true, [4096, 1, 256, 2], &SHAPES[3..7]),
+        (f16, SUM, false, false, [4096, 1, 256, 2], &SHAPES[..7]),
+        (bf16, MAX, false, true, [4096, 1, 256, 2], &SHAPES[1..7]),
+        (f32, SUM, false, true, [128, 1, 32, 2], &[[1, 128 * 1060 + 5], [2, 128 * 33]]),
+        (f32, SUM, false, false, [8192, 4, 128, 3], &[[3, 20_484], [0, 64], [2, 0]]),
+        (bf16, SUM, false, false, [8192, 8, 128, 3], &[[2, 16392]])
     );
     scans!(device, out, scan_ring;
         (f32, SUM, true, true, [2048, 4, 128, 5, 2], &[[3, 20_484], [0, 64], [2, 0]]),
@@ -306,9 +308,11 @@ pub fn all(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
         (bf16, SUM, false, false, [512, 32, 8, 256])
     );
     recurrences!(device, out, recurrence;
-        (f32, false, false, [2048, 256, 2], &SHAPES),
-        (f32, true, true, [2048, 256, 2], &SHAPES[2..7]),
-        (f32, false, true, [128, 32, 2], &[[1, 128 * 1060 + 5], [2, 128 * 33]])
+        (f32, false, false, [2048, 1, 256, 2], &SHAPES),
+        (f32, true, true, [2048, 1, 256, 2], &SHAPES[2..7]),
+        (f32, false, true, [128, 1, 32, 2], &[[1, 128 * 1060 + 5], [2, 128 * 33]]),
+        (f32, false, false, [4096, 4, 128, 2], &[[3, 20_484], [2, 0]]),
+        (bf16, false, false, [4096, 8, 128, 2], &[[2, 1024], [3, 16384]])
     );
     recurrences!(device, out, recurrence_ring;
         (f32, true, true, [2048, 4, 128, 3, 1], &[[3, 20_484], [0, 64], [2, 0]]),
@@ -321,13 +325,13 @@ pub fn all(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
 
 /// Those in which threads wait for copies and blocks for each other, each on a few tiles.
 pub fn waiting(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
-    scans!(device, out, scan; (f32, SUM, false, true, [128, 32, 2], &[[2, 128 * 33]]));
+    scans!(device, out, scan; (f32, SUM, false, true, [128, 1, 32, 2], &[[2, 128 * 33]]));
     scans!(device, out, scan_ring;
         (f32, MAX, false, true, [2048, 4, 128, 3, 1], &[[2, 20_484]]),
         (f16, SUM, false, false, [8192, 8, 128, 4, 2], &[[1, 65536]])
     );
     columns!(device, out; (bf16, MAX, true, true, [128, 64, 8, 256]));
-    recurrences!(device, out, recurrence; (f32, false, true, [128, 32, 2], &[[2, 128 * 33]]));
+    recurrences!(device, out, recurrence; (f32, false, true, [128, 1, 32, 2], &[[2, 128 * 33]]));
     recurrences!(device, out, recurrence_ring; (f32, true, true, [2048, 4, 128, 3, 1], &[[2, 20_484]]));
     Ok(())
 }
