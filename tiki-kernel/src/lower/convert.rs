@@ -146,9 +146,9 @@ impl Lower<'_> {
                     a
                 }
             },
-            (_, DType::E4M3 | DType::E5M2) => self.to_eight(from, to, round, a),
+            (_, DType::E4M3 | DType::E5M2) => self.narrowed_to_eight(from, to, round, a),
             (DType::E4M3 | DType::E5M2, _) => {
-                let half = self.from_eight(from, a);
+                let half = self.widened_from_eight(from, a);
                 self.float_to_float(DType::F16, to, round, half)
             }
             (DType::F32, DType::F64) => self.def(Ty::F64, isa::cvt(Ty::F64, Ty::F32), [a]),
@@ -159,7 +159,7 @@ impl Lower<'_> {
                 self.def(Ty::B16, isa::cvt(Ty::F16, Ty::F64).with(rnd), [a])
             }
             (DType::F64, DType::BF16) => {
-                let odd = self.to_odd(a);
+                let odd = self.rounded_to_odd(a);
                 self.float_to_float(DType::F32, to, round, odd)
             }
             (DType::F16 | DType::BF16, DType::F64 | DType::F16 | DType::BF16) => {
@@ -184,7 +184,7 @@ impl Lower<'_> {
     }
 
     /// An f64 in f32, rounded to odd.
-    fn to_odd(&mut self, a: Operand) -> Operand {
+    fn rounded_to_odd(&mut self, a: Operand) -> Operand {
         let toward = self.def(
             Ty::F32,
             isa::cvt(Ty::F32, Ty::F64).with(Rounding::Rz),
@@ -196,7 +196,7 @@ impl Lower<'_> {
     }
 
     /// Into an 8-bit float, to nearest even.
-    fn to_eight(&mut self, from: DType, to: DType, round: Round, a: Operand) -> Operand {
+    fn narrowed_to_eight(&mut self, from: DType, to: DType, round: Round, a: Operand) -> Operand {
         let op = isa::cvt_eight(Ty::of_arithmetic(to));
         if round != Round::Default {
             self.refuse(format!("{from} to {to} rounds to nearest only"));
@@ -210,7 +210,7 @@ impl Lower<'_> {
             return self.bits16(0);
         }
         let a = match from {
-            DType::F64 => self.to_odd(a),
+            DType::F64 => self.rounded_to_odd(a),
             _ => self.float_to_float(from, DType::F32, Round::Default, a),
         };
         // The high byte is a zero nobody reads.
@@ -218,7 +218,7 @@ impl Lower<'_> {
     }
 
     /// An 8-bit float as f16.
-    fn from_eight(&mut self, from: DType, a: Operand) -> Operand {
+    fn widened_from_eight(&mut self, from: DType, a: Operand) -> Operand {
         let op = isa::cvt_from_eight(Ty::of_arithmetic(from));
         if !op.exists_on(self.kernel.target) {
             self.refuse(format!(
