@@ -40,7 +40,7 @@ pub fn publish_step(
     publish(state, row, tiles + nth, step.0);
 }
 
-/// As [`asked_tiles`], of a recurrence: factors, and values that come of zero.
+/// As [`super::asked_tiles`], of a recurrence: factors, and values that come of zero.
 #[tiki::device]
 pub fn asked_steps(state: &Global<u64>, row: usize, nth: usize, tiles: usize) -> (u64, u64) {
     let tile = 32 * (nth / 32) + lane_idx();
@@ -56,7 +56,7 @@ pub fn asked_steps(state: &Global<u64>, row: usize, nth: usize, tiles: usize) ->
     )
 }
 
-/// As [`before_in_group`], of a recurrence.
+/// As [`super::before_in_group`], of a recurrence.
 #[tiki::device]
 pub fn steps_in_group(
     state: &mut Global<u64>,
@@ -85,7 +85,7 @@ pub fn steps_in_group(
     within
 }
 
-/// As [`asked_groups`], of a recurrence: factors and values of groups, and the value before the range.
+/// As [`super::asked_groups`], of a recurrence: factors and values of groups, and the value before the range.
 #[tiki::device]
 pub fn asked_step_groups(
     state: &Global<u64>,
@@ -113,7 +113,7 @@ pub fn asked_step_groups(
     )
 }
 
-/// As [`before_with_groups`], of a recurrence: the value before tile `nth`.
+/// As [`super::before_with_groups`], of a recurrence: the value before tile `nth`.
 #[tiki::device]
 pub fn value_with_groups(
     state: &mut Global<u64>,
