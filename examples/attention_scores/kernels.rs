@@ -22,7 +22,7 @@ pub fn score<const KIND: usize>(x: f32, at: Place, scale: f32, heads: usize, spa
         if x == f32::NEG_INFINITY {
             x
         } else {
-            tanh(x * scale / CAP) * CAP / scale
+            tanh(x * (scale / CAP)) * (CAP / scale)
         }
     } else {
         let (own, other) = (at.row as u32 / span, at.key as u32 / span);
