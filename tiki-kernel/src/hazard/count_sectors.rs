@@ -2,7 +2,7 @@
 //!
 //! A sector has 32 bytes. Where a row's pitch is a run-time value, rows are taken to begin at sectors.
 
-use super::count_traffic::{Cost, worst};
+use super::count_traffic::{Cost, a_lane, worst};
 use crate::artifact::ParamKind;
 use crate::ast::Span;
 use crate::check::map::linear;
@@ -84,15 +84,7 @@ pub(super) fn tile(
                 cost.taken, cost.least
             ),
         )
-        .note(format!(
-            "{} of {bytes} bytes a lane; the map is {}",
-            if n == 1 {
-                "one element".to_owned()
-            } else {
-                format!("{n} elements")
-            },
-            t.dist
-        ));
+        .note(a_lane(t, n));
         // Counted by the same code: offered only if it is the cure.
         if let Some(c) = priced(&straight, 1).filter(|c| c.taken <= c.least) {
             diag = diag.help(format!(

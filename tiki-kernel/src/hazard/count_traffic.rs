@@ -174,18 +174,12 @@ impl Count<'_, '_> {
     /// A tile, `vector` elements a lane and instruction.
     fn tile(&mut self, view: &SharedView, t: &TensorType, vector: u32, verb: &str, span: Span) {
         let n = vector.max(1);
-        let bytes = t.dtype.bytes();
-        let each = match n {
-            1 => format!("one element of {bytes} bytes a lane"),
-            _ => format!("{n} elements of {bytes} bytes a lane"),
-        };
         let request = if verb == "store" {
             Request::store(view, t, n)
         } else {
             Request::load(view, t, n)
         };
-        let note = format!("{each}; the map is {}", t.dist);
-        self.request(request, verb, span, note);
+        self.request(request, verb, span, a_lane(t, n));
     }
 
     /// 8 x 8 matrices, whose rows the lanes name.
@@ -272,6 +266,15 @@ impl Count<'_, '_> {
             let diag = Diag::error(codes::BANK_CONFLICTS, span, text).note(note);
             self.requests.refuse(view.alloc, diag);
         }
+    }
+}
+
+/// What a lane takes at a time, in words.
+pub(super) fn a_lane(t: &TensorType, n: u32) -> String {
+    let (bytes, map) = (t.dtype.bytes(), &t.dist);
+    match n {
+        1 => format!("one element of {bytes} bytes a lane; the map is {map}"),
+        _ => format!("{n} elements of {bytes} bytes a lane; the map is {map}"),
     }
 }
 

@@ -170,7 +170,6 @@ fn cure(kernel: &Kernel, alloc: usize, all: &[&Request]) -> Option<Xor> {
     // Within one stage, whose size stays what it is.
     let elements = shared.bytes / shared.dtype.bytes() / shared.stages.max(1);
     let room = elements.trailing_zeros();
-    // A source bit above the tile's own elements would never be set.
     (1..=5).find_map(|bits| {
         (bits..=room.saturating_sub(base + bits))
             .map(|shift| Xor {
