@@ -67,8 +67,10 @@ fn change(
                     ELEMENTS[n].bytes()
                 ));
             }
-            let place = Ty::all().position(|t| t == ELEMENTS[n]);
-            (4, 1, place.unwrap_or(0) as u64)
+            let place = Ty::all()
+                .position(|t| t == ELEMENTS[n])
+                .ok_or("an element type that is none of the machine's")?;
+            (4, 1, place as u64)
         }
         MapField::Swizzle => (6, 1, below(4, "swizzle")?),
         MapField::Fill => (7, 1, below(2, "fill")?),
