@@ -51,31 +51,39 @@ impl From<std::io::Error> for Refusal {
 }
 
 impl Assembler {
-    /// The assembler of this process, looked for once.
+    /// The assembler of this process, looked for once. A name that leads to none is told.
     #[must_use]
     pub fn find() -> Option<&'static Assembler> {
         static FOUND: OnceLock<Option<Assembler>> = OnceLock::new();
+        let variable = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty());
         FOUND
-            .get_or_init(|| Assembler::of(|name| std::env::var_os(name).filter(|v| !v.is_empty())))
+            .get_or_init(|| {
+                let found = Assembler::of(variable);
+                if let (None, Some(named)) = (&found, variable(VARIABLE).filter(|v| v != OFF)) {
+                    let named = Path::new(&named).display();
+                    eprintln!("warning: tiki: {VARIABLE} is `{named}`, which is no program: the driver assembles");
+                }
+                found
+            })
             .as_ref()
     }
 
     /// The assembler that an environment names.
     #[must_use]
     pub fn of(variable: impl Fn(&str) -> Option<OsString>) -> Option<Assembler> {
-        if let Some(named) = variable("TIKI_PTXAS") {
-            return if named == "off" {
-                None
-            } else {
-                Assembler::at(Path::new(&named))
-            };
-        }
+        let named = variable(VARIABLE).map(PathBuf::from);
+        let name = match &named {
+            Some(named) if named.as_os_str() == OFF => return None,
+            Some(named) if named.components().count() > 1 => return Assembler::at(named),
+            Some(named) => named.as_path(),
+            None => Path::new(NAME),
+        };
         let path = variable("PATH").unwrap_or_default();
         let toolkits = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(variable);
         std::env::split_paths(&path)
             .chain(toolkits.map(|root| PathBuf::from(root).join("bin")))
             .chain([PathBuf::from("/usr/local/cuda/bin")])
-            .find_map(|folder| Assembler::at(&folder.join(NAME)))
+            .find_map(|folder| Assembler::at(&folder.join(name)))
     }
 
     /// The assembler of this file, if there is one.
@@ -133,6 +141,10 @@ impl Assembler {
     }
 }
 
+/// Names the program, by path or by name; [`OFF`]: none.
+const VARIABLE: &str = "TIKI_PTXAS";
+const OFF: &str = "off";
+
 /// The program's name.
 const NAME: &str = if cfg!(windows) { "ptxas.exe" } else { "ptxas" };
 
@@ -187,12 +199,14 @@ mod tests {
         assert_eq!(found.version().as_deref(), Some("7.1, V7"));
         let named = |value: &'static str| {
             move |name: &str| match name {
-                "TIKI_PTXAS" => Some(value.into()),
+                VARIABLE => Some(value.into()),
                 _ => path(name),
             }
         };
         assert_eq!(Assembler::of(named("off")), None);
         assert_eq!(Assembler::of(named("/no/such/file")), None);
+        assert_eq!(Assembler::of(named("no_such_name")), None);
+        assert_eq!(Assembler::of(named("ptxas")).as_ref(), Some(&found));
         let made = found.assemble("right", (9, 0)).unwrap();
         assert_eq!(
             (made.cubin.as_slice(), made.log.as_str()),
