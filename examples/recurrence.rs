@@ -4,7 +4,7 @@
 //! A step is composed with the next: first by (a, b), then by (c, d) is by (a c, b c + d). Tiles of a row are scanned in
 //! registers, and what comes before them is looked back for ([`tiki::rows::look_back`]).
 //!
-//! - `recurrence`: a block a tile; rows whose width is a multiple of `V`, with 1 of any width. The one for many rows.
+//! - `recurrence`: a block a tile; rows whose width is a multiple of `V`, with 1 of any width. (For many rows: `recurrence_rows`.)
 //! - `recurrence_ring`: the one for a long row, of a multiple of `V`. Blocks that stay take tile after tile, by asynchronous copies
 //!   into a ring of `S` stages, as in `scan_ring`: totals are published as soon as a tile has come, results `W` tiles
 //!   later. Each thread scans neighbours, so that few steps go through shuffles; results leave through the stage.
@@ -51,7 +51,6 @@ pub fn tile_steps<const EXCLUSIVE: bool, const REVERSE: bool>(
     (E = f32, EXCLUSIVE = false, REVERSE = false, N = 2048, V = 1, T = 256, B = 2),
     (E = f32, EXCLUSIVE = true, REVERSE = true, N = 2048, V = 1, T = 256, B = 2),
     (E = f32, EXCLUSIVE = false, REVERSE = true, N = 128, V = 1, T = 32, B = 2),
-    (E = f32, EXCLUSIVE = false, REVERSE = false, N = 4096, V = 4, T = 128, B = 2),
     (E = bf16, EXCLUSIVE = false, REVERSE = false, N = 4096, V = 8, T = 128, B = 2),
 ))]
 pub fn recurrence<

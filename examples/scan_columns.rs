@@ -11,6 +11,11 @@
 //! 3. The totals of the tile's columns are published, a thread a column, and what comes before them is put together
 //!    ([`tiki::rows::look_back`]): in groups of 4 tiles, in an order that depends on the tile alone.
 //!
+//! - `scan_columns`: a block a tile, of any width with V = 1. The one for f32.
+//! - `scan_columns_ring`: blocks that stay take tile after tile, which come by asynchronous copies into a ring of `S` stages:
+//!   while one is scanned and waits for those above it, the next are on their way. The one for 16 bits, whose tiles are half the bytes: 256 rows of 64 columns for few wide
+//!   matrices, 128 of 128 for many. Rows are whole accesses of `V`.
+//!
 //! Sums accumulate in f32. After a NaN everything is NaN, in the greatest so far as well.
 //!
 //! `cargo run --release --example scan_columns -- [ROWS COLUMNS]`
@@ -20,7 +25,42 @@ mod program;
 
 use std::process::ExitCode;
 use tiki::prelude::*;
-use tiki::rows::look_back::{asked_columns, before_columns, joined};
+use tiki::rows::look_back::{asked_columns, before_columns, joined, nothing};
+
+/// The totals of a tile's columns, of its scan and its values: told by the threads with the last row, in the order of the
+/// scan.
+#[tiki::device]
+pub fn tell_totals<
+    const OP: usize,
+    const EXCLUSIVE: bool,
+    const REVERSE: bool,
+    const C: usize,
+    const V: usize,
+    const T: usize,
+>(
+    sums: &Register<f32>,
+    values: &Register<f32>,
+    totals: &Shared<f32>,
+) {
+    let wide = C / V;
+    let (first, place) = if REVERSE {
+        (0, 0)
+    } else {
+        (T - wide, sums.raw().len() - V)
+    };
+    if thread_idx() >= first && thread_idx() < first + wide {
+        #[unroll]
+        for j in 0..V {
+            let last = sums.raw()[place + j];
+            let total = if EXCLUSIVE {
+                joined::<OP>(last, values.raw()[place + j])
+            } else {
+                last
+            };
+            totals.set([(thread_idx() - first) * V + j], total);
+        }
+    }
+}
 
 #[tiki::kernel(threads = T, grid = [x.dim(0) * x.dim(1).div_ceil(R) * x.dim(2).div_ceil(C)],
     workspace(ticket = [1], state = [x.dim(1).div_ceil(R) + x.dim(1).div_ceil(R).div_ceil(4),
@@ -30,7 +70,6 @@ use tiki::rows::look_back::{asked_columns, before_columns, joined};
     (E = f32, OP = 1, EXCLUSIVE = false, REVERSE = false, R = 128, C = 32, V = 1, T = 256),
     (E = bf16, OP = 1, EXCLUSIVE = true, REVERSE = true, R = 128, C = 64, V = 8, T = 256),
     (E = f32, OP = 0, EXCLUSIVE = false, REVERSE = false, R = 256, C = 64, V = 4, T = 256),
-    (E = bf16, OP = 0, EXCLUSIVE = false, REVERSE = false, R = 512, C = 32, V = 8, T = 256),
 ))]
 pub fn scan_columns<
     E: Element,
@@ -81,24 +120,7 @@ pub fn scan_columns<
     } else {
         v.col_scan_max_propagate_nan(EXCLUSIVE, REVERSE)
     };
-    // The threads with the last row, in the order of the scan, know the totals.
-    let (first, place) = if REVERSE {
-        (0, 0)
-    } else {
-        (T - wide, (high - 1) * V)
-    };
-    if thread_idx() >= first && thread_idx() < first + wide {
-        #[unroll]
-        for j in 0..V {
-            let last = sums.raw()[place + j];
-            let total = if EXCLUSIVE {
-                joined::<OP>(last, v.raw()[place + j])
-            } else {
-                last
-            };
-            totals.set([(thread_idx() - first) * V + j], total);
-        }
-    }
+    tell_totals::<OP, EXCLUSIVE, REVERSE, C, V, T>(&sums, &v, &totals);
     sync_block();
     if thread_idx() < C {
         let total = totals.get([own]);
@@ -111,6 +133,149 @@ pub fn scan_columns<
     out.at_mut([outer])
         .tile_mut([R, C], at)
         .store(&y.cast::<E>());
+}
+
+/// A tile's values; past the last row, where a stage holds zeros, what changes nothing.
+#[tiki::device]
+pub fn column_values<const OP: usize, const REVERSE: bool>(
+    v: &Register<f32>,
+    left: usize,
+) -> Register<f32> {
+    if REVERSE {
+        v.mask(|[r, _]| r < left, nothing::<OP>())
+    } else {
+        // What comes last changes no result.
+        v.map(|a| a)
+    }
+}
+
+#[tiki::kernel(threads = T, blocks_per_sm = B, grid = persistent,
+    workspace(ticket = [1], state = [x.dim(1).div_ceil(R) + x.dim(1).div_ceil(R).div_ceil(4),
+        x.dim(0) * x.dim(2).div_ceil(C) * C]), build(
+    (E = f32, OP = 0, EXCLUSIVE = true, REVERSE = true, R = 128, C = 32, V = 1, T = 256, S = 2, B = 1),
+    (E = f32, OP = 1, EXCLUSIVE = false, REVERSE = false, R = 128, C = 32, V = 4, T = 128, S = 3, B = 4),
+    (E = bf16, OP = 1, EXCLUSIVE = true, REVERSE = true, R = 128, C = 64, V = 8, T = 256, S = 2, B = 1),
+    (E = bf16, OP = 0, EXCLUSIVE = false, REVERSE = false, R = 256, C = 64, V = 8, T = 128, S = 3, B = 2),
+    (E = f16, OP = 0, EXCLUSIVE = false, REVERSE = false, R = 256, C = 64, V = 8, T = 128, S = 3, B = 2),
+    (E = bf16, OP = 0, EXCLUSIVE = false, REVERSE = false, R = 128, C = 128, V = 8, T = 128, S = 3, B = 2),
+    (E = f16, OP = 0, EXCLUSIVE = false, REVERSE = false, R = 128, C = 128, V = 8, T = 128, S = 3, B = 2),
+))]
+pub fn scan_columns_ring<
+    E: Element,
+    const OP: usize,
+    const EXCLUSIVE: bool,
+    const REVERSE: bool,
+    const R: usize,
+    const C: usize,
+    const V: usize,
+    const T: usize,
+    const S: usize,
+    const B: usize,
+>(
+    x: &Global<E, 3>,
+    out: &mut Global<E, 3>,
+    ticket: &mut Global<u32, 1>,
+    state: &mut Global<u64>,
+) {
+    require!(out.shape() == x.shape() && x.dim(2).is_multiple_of(V));
+    let ring = Shared::<E>::stages(S, layout!((R, C):(C, 1)));
+    let numbers = Shared::<u32>::new(layout!((S):(1)));
+    let totals = Shared::<f32>::new(layout!((C):(1)));
+    let carry = Shared::<f32>::new(layout!((C):(1)));
+    let (pipe, load) = (Pipeline::cp_async(S), Load::cp_async(T));
+    let wide = C / V;
+    let deep = T / wide;
+    let high = R / deep;
+    let map =
+        ThreadMap::new(layout!((deep, wide):(wide, 1)), layout!((high, V):(V, 1))).vector_up_to(V);
+    let (tiles, strips) = (x.dim(1).div_ceil(R), x.dim(2).div_ceil(C));
+    let lying = x.dim(0) * strips;
+    let count = lying * tiles;
+    // One, if there is nothing.
+    let across = if lying > 0 { lying as u32 } else { 1 };
+    let height = |number: usize| (number as u32 / across) as usize;
+    let fetch = |stage: usize| {
+        let _ = pipe.acquire();
+        let number = numbers.get([stage]) as usize;
+        let nth = height(number);
+        let beside = number - nth * across as usize;
+        let outer = (beside as u32 / strips as u32) as usize;
+        // Past the last tile: nothing is read.
+        let row = if REVERSE && nth < tiles {
+            tiles - 1 - nth
+        } else {
+            nth
+        };
+        load.copy(
+            &x.at([outer]).tile([R, C], [row, beside - outer * strips]),
+            ring.stage(stage),
+        );
+        pipe.commit();
+    };
+    #[unroll]
+    for k in 0..S - 1 {
+        if thread_idx() == 0 {
+            let taken = ticket.atom_add([0], 1, Order::Relaxed, Scope::Device);
+            numbers.set([k], taken);
+        }
+        sync_block();
+        fetch(k);
+    }
+    if thread_idx() == 0 {
+        let taken = ticket.atom_add([0], 1, Order::Relaxed, Scope::Device);
+        numbers.set([S - 1], taken);
+    }
+    let mut slot = 0;
+    let mut mine = numbers.get([0]) as usize;
+    while mine < count {
+        let _ = pipe.wait();
+        fetch((slot + S - 1) % S);
+        let mut taken = 0u32;
+        if thread_idx() == 0 {
+            taken = ticket.atom_add([0], 1, Order::Relaxed, Scope::Device);
+        }
+        let nth = height(mine);
+        let beside = mine - nth * across as usize;
+        let outer = (beside as u32 / strips as u32) as usize;
+        let at = [
+            if REVERSE { tiles - 1 - nth } else { nth },
+            beside - outer * strips,
+        ];
+        let (own, above) = if thread_idx() < C {
+            (thread_idx(), nth)
+        } else {
+            (0, 0)
+        };
+        let column = beside * C + own;
+        let asked = asked_columns::<4>(state, column, above, tiles);
+        let v = column_values::<OP, REVERSE>(
+            &ring.stage(slot).load(map).cast::<f32>(),
+            x.dim(1) - at[0] * R,
+        );
+        let sums = if OP == 0 {
+            v.col_scan_sum(EXCLUSIVE, REVERSE)
+        } else {
+            v.col_scan_max_propagate_nan(EXCLUSIVE, REVERSE)
+        };
+        tell_totals::<OP, EXCLUSIVE, REVERSE, C, V, T>(&sums, &v, &totals);
+        if thread_idx() == 0 {
+            numbers.set([slot], taken);
+        }
+        sync_block();
+        if thread_idx() < C {
+            let total = totals.get([own]);
+            let before = before_columns::<OP, 4>(state, column, nth, tiles, total, asked);
+            carry.set([own], before);
+        }
+        sync_block();
+        let before = carry.load_like(&v.col_vector(0.0));
+        let y = sums.cols(&before, |a, c| joined::<OP>(c, a));
+        out.at_mut([outer])
+            .tile_mut([R, C], at)
+            .store(&y.cast::<E>());
+        slot = if slot == S - 1 { 0 } else { slot + 1 };
+        mine = numbers.get([slot]) as usize;
+    }
 }
 
 fn run() -> Result<bool, Box<dyn std::error::Error>> {

@@ -41,6 +41,7 @@ fn every_order_of_completion_with_every_check() {
         let device = Device::vm_with(newest.expect("a target"), options).expect("it opens");
         let mut outcomes = Vec::new();
         suite::scans::waiting(&device, &mut outcomes).expect("every case runs");
+        suite::columns::waiting(&device, &mut outcomes).expect("every case runs");
         suite::rings::waiting(&device, &mut outcomes).expect("every case runs");
         all_are_right(&outcomes);
         // The same bits in every order.

@@ -427,7 +427,8 @@ def scan_columns(dtype, shape):
         return [poison(1, dtype=torch.int32), words]
 
     return dict(
-        bytes=2 * x.nbytes, out=[y], args=[x, y], grid=lambda k: [across(k) * down(k)], workspace=lend,
+        bytes=2 * x.nbytes, out=[y], args=[x, y], workspace=lend,
+        grid=lambda k: k.persistent() if k.name.endswith("ring") else [across(k) * down(k)],
         want=lambda: [wide(x).cumsum(1)[:, : SHOWN]],
         anchors={"torch": lambda: x.cumsum(1), "torch.compile": lambda: fast(x)},
     )
@@ -437,6 +438,7 @@ def recurrence(dtype, shape):
     a, b = torch.rand(*shape, device="cuda", dtype=dtype), normals(*shape, dtype=dtype)
     y = poison(*shape, dtype=dtype)
     tiles = lambda k: up(shape[1], k.args["N"])
+    alone = lambda k: k.name.endswith("rows")
 
     def want():
         # In float64, doubling the reach; of the first rows.
@@ -450,8 +452,9 @@ def recurrence(dtype, shape):
 
     return dict(
         bytes=3 * a.nbytes, out=[y], args=[a, b, y],
-        grid=lambda k: k.persistent() if k.name.endswith("ring") else [shape[0] * tiles(k)],
-        workspace=tickets(tiles, shape[0], 3), want=want, anchors={},
+        # Of a row a block, or of a tile a block; the former tell each other nothing.
+        grid=lambda k: k.persistent() if k.name.endswith("ring") else [shape[0] * (1 if alone(k) else tiles(k))],
+        workspace=lambda k: [] if alone(k) else tickets(tiles, shape[0], 3)(k), want=want, anchors={},
     )
 
 
@@ -483,11 +486,13 @@ CASES = [
      lambda e, s: dict(E=e, OP=0, EXCLUSIVE="false", REVERSE="false", V=16 // DTYPES[e].itemsize, T=128, W=2)),
     ("scan", scan, ["f32", "f16", "bf16"], [(8192, 32768)],
      lambda e, s: dict(E=e, OP=0, EXCLUSIVE="false", REVERSE="false", V=16 // DTYPES[e].itemsize)),
-    ("scan_columns", scan_columns, ["f32", "bf16"], [(1, 65536, 4096), (64, 4096, 1024)],
-     lambda e, s: dict(E=e, OP=0, EXCLUSIVE="false", REVERSE="false", V=16 // DTYPES[e].itemsize)),
+    ("scan_columns", scan_columns, ["f32"], [(1, 65536, 4096), (64, 4096, 1024)],
+     lambda e, s: dict(E=e, OP=0, EXCLUSIVE="false", REVERSE="false", V=4)),
+    ("scan_columns_ring", scan_columns, ["f16", "bf16"], [(1, 65536, 4096), (64, 4096, 1024)],
+     lambda e, s: dict(E=e, OP=0, EXCLUSIVE="false", REVERSE="false", C=64 if s[0] == 1 else 128)),
     ("recurrence_ring", recurrence, ["f32", "bf16"], [(1, 1 << 28)],
      lambda e, s: dict(E=e, EXCLUSIVE="false", REVERSE="false", V=16 // DTYPES[e].itemsize, T=128, W=2)),
-    ("recurrence", recurrence, ["f32", "bf16"], [(8192, 32768)],
+    ("recurrence_rows", recurrence, ["f32", "f16", "bf16"], [(8192, 32768)],
      lambda e, s: dict(E=e, EXCLUSIVE="false", REVERSE="false", V=16 // DTYPES[e].itemsize)),
     ("row_argmax_of", row_argmax, ["f16", "bf16", "f32"], ROWS[:1], lambda e, s: dict(E=e, N=s[1])),
 ]

@@ -33,6 +33,7 @@ pub fn all(device: &Device) -> Result<Vec<Outcome>> {
     for_type::<bf16>(device, &mut out)?;
     super::rows::all(device, &mut out)?;
     super::scans::all(device, &mut out)?;
+    super::columns::all(device, &mut out)?;
     super::rings::all(device, &mut out)?;
     super::library::all(device, &mut out)?;
     super::special::all(device, &mut out)?;

@@ -13,6 +13,7 @@
 #![allow(dead_code, reason = "each test binary uses its part")]
 
 pub mod cases;
+pub mod columns;
 mod edges;
 pub mod formulas;
 mod given;

@@ -8,8 +8,8 @@ use super::formulas::near;
 use super::inputs::mixed;
 use super::kernels::{
     recurrence::{recurrence, recurrence_ring},
+    recurrence_rows::recurrence_rows,
     scan::{scan, scan_ring},
-    scan_columns::scan_columns,
 };
 use super::{Outcome, Real};
 use tiki::prelude::*;
@@ -30,7 +30,7 @@ const SHAPES: [[usize; 2]; 9] = [
 ];
 
 /// What a scan gives at each place, and the magnitude of its terms.
-fn scanned(
+pub fn scanned(
     x: &[f64],
     width: usize,
     max: bool,
@@ -55,13 +55,14 @@ fn scanned(
     (y, terms)
 }
 
-type Launch<E, const R: usize> = fn(&tiki::Stream, &Tensor<E, R>, &mut Tensor<E, R>) -> Result<()>;
+pub type Launch<E, const R: usize> =
+    fn(&tiki::Stream, &Tensor<E, R>, &mut Tensor<E, R>) -> Result<()>;
 
-struct Kind<'a> {
-    what: &'a str,
-    max: bool,
-    exclusive: bool,
-    reverse: bool,
+pub struct Kind<'a> {
+    pub what: &'a str,
+    pub max: bool,
+    pub exclusive: bool,
+    pub reverse: bool,
 }
 
 fn rows<E: Real>(
@@ -94,7 +95,7 @@ fn rows<E: Real>(
 }
 
 /// Sums within the bound; the greatest exactly, infinity and NaN too.
-fn verdict<E: Real>(
+pub fn verdict<E: Real>(
     got: &[E],
     want: &[f64],
     terms: &[f64],
@@ -137,49 +138,6 @@ fn special(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
             None,
             &got,
             verdict,
-        );
-    }
-    Ok(())
-}
-
-fn columns<E: Real>(
-    device: &Device,
-    out: &mut Vec<Outcome>,
-    kind: &Kind,
-    launch: Launch<E, 3>,
-) -> Result<()> {
-    // More than a group of tiles, one row, whole tiles, nothing.
-    for [outer, length, inner] in [[2, 1300, 40], [1, 1, 8], [3, 128, 64], [2, 0, 8]] {
-        let count = outer * length * inner;
-        let x = typed::<E>(&mixed(count, 81 + count as u64));
-        let mut y = poisoned::<E, 3>(device, [outer, length, inner])?;
-        let input = device.tensor_from(&x, [outer, length, inner])?;
-        launch(&device.stream(), &input, &mut y)?;
-        let got = y.to_vec()?;
-        // As rows: the axis brought to the end and back.
-        let at = |o: usize, l: usize, i: usize| (o * length + l) * inner + i;
-        let xs = wide(&x);
-        let mut rows = Vec::new();
-        for o in 0..outer {
-            for i in 0..inner {
-                rows.extend((0..length).map(|l| xs[at(o, l, i)]));
-            }
-        }
-        let (want, terms) = scanned(&rows, length, kind.max, kind.exclusive, kind.reverse);
-        let (mut w, mut t) = (vec![0.0; count], vec![0.0; count]);
-        for (n, (want, term)) in want.iter().zip(&terms).enumerate() {
-            let (row, l) = (n / length, n % length);
-            let to = at(row / inner, l, row % inner);
-            (w[to], t[to]) = (*want, *term);
-        }
-        let bound = if kind.max { 0.0 } else { 32.0 * U };
-        let name = format!("{} {} {outer} x {length} x {inner}", kind.what, E::NAME);
-        push(
-            out,
-            name,
-            None,
-            &got,
-            verdict(&got, &w, &t, bound, kind.max),
         );
     }
     Ok(())
@@ -259,14 +217,6 @@ macro_rules! scans {
     )*};
 }
 
-macro_rules! columns {
-    ($device:ident, $out:ident; $(($e:ident, $op:ident, $exclusive:literal, $reverse:literal, [$($more:literal),*])),*) => {$(
-        columns::<$e>($device, $out, kind!("columns", $op, $exclusive, $reverse), |s, x, y| {
-            scan_columns::<$e, $op, $exclusive, $reverse, $($more),*>::launch(s, x, y)
-        })?;
-    )*};
-}
-
 macro_rules! recurrences {
     ($device:ident, $out:ident, $kernel:ident; $(($e:ident, $exclusive:literal, $reverse:literal, [$($more:literal),*], $shapes:expr)),*) => {$(
         recurrences::<$e>($device, $out, stringify!($kernel), [$exclusive, $reverse], $shapes, |s, a, b, y| {
@@ -299,20 +249,19 @@ pub fn all(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
         (f16, SUM, false, false, [8192, 8, 128, 4, 2], &[[2, 16384], [1, 65536]]),
         (bf16, SUM, false, false, [8192, 8, 128, 3, 1], &[[2, 16392]])
     );
-    columns!(device, out;
-        (f32, SUM, false, false, [128, 32, 1, 256]),
-        (f32, SUM, true, true, [128, 32, 1, 256]),
-        (f32, MAX, false, false, [128, 32, 1, 256]),
-        (bf16, MAX, true, true, [128, 64, 8, 256]),
-        (f32, SUM, false, false, [256, 64, 4, 256]),
-        (bf16, SUM, false, false, [512, 32, 8, 256])
-    );
     recurrences!(device, out, recurrence;
         (f32, false, false, [2048, 1, 256, 2], &SHAPES),
         (f32, true, true, [2048, 1, 256, 2], &SHAPES[2..7]),
         (f32, false, true, [128, 1, 32, 2], &[[1, 128 * 1060 + 5], [2, 128 * 33]]),
-        (f32, false, false, [4096, 4, 128, 2], &[[3, 20_484], [2, 0]]),
         (bf16, false, false, [4096, 8, 128, 2], &[[2, 1024], [3, 16384]])
+    );
+    recurrences!(device, out, recurrence_rows;
+        (f32, false, false, [2048, 4, 128, 3, 4], &[[3, 20_484], [0, 64], [2, 0], [5, 4]]),
+        (f32, true, false, [1024, 4, 64, 3, 4], &[[2, 1024], [3, 4100]]),
+        (f32, true, true, [256, 1, 64, 2, 4], &SHAPES[..6]),
+        (f16, false, false, [4096, 8, 128, 3, 4], &[[2, 1024], [3, 16384]]),
+        (bf16, false, false, [4096, 8, 128, 3, 4], &[[2, 1024], [3, 16384]]),
+        (bf16, false, true, [2048, 8, 128, 3, 4], &[[2, 1024], [3, 10_248]])
     );
     recurrences!(device, out, recurrence_ring;
         (f32, true, true, [2048, 4, 128, 3, 1], &[[3, 20_484], [0, 64], [2, 0]]),
@@ -330,8 +279,8 @@ pub fn waiting(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
         (f32, MAX, false, true, [2048, 4, 128, 3, 1], &[[2, 20_484]]),
         (f16, SUM, false, false, [8192, 8, 128, 4, 2], &[[1, 65536]])
     );
-    columns!(device, out; (bf16, MAX, true, true, [128, 64, 8, 256]));
     recurrences!(device, out, recurrence; (f32, false, true, [128, 1, 32, 2], &[[2, 128 * 33]]));
+    recurrences!(device, out, recurrence_rows; (f32, true, true, [256, 1, 64, 2, 4], &[[2, 1000]]));
     recurrences!(device, out, recurrence_ring; (f32, true, true, [2048, 4, 128, 3, 1], &[[2, 20_484]]));
     Ok(())
 }

@@ -1,0 +1,102 @@
+//! Scans along an axis of a matrix that is not contiguous, in both directions, with and without the element itself.
+//!
+//! The order of combination is fixed by the layout, so there is nothing between two devices, bit for bit.
+
+use super::cases::{Result, U, poisoned, push, typed, wide};
+use super::inputs::mixed;
+use super::kernels::scan_columns::{scan_columns, scan_columns_ring};
+use super::scans::{Kind, Launch, scanned, verdict};
+use super::{Outcome, Real};
+use tiki::Device;
+use tiki::prelude::*;
+use tiki::rows::look_back::{MAX, SUM};
+
+fn columns<E: Real>(
+    device: &Device,
+    out: &mut Vec<Outcome>,
+    kind: &Kind,
+    launch: Launch<E, 3>,
+) -> Result<()> {
+    // More than a group of tiles, one row, whole tiles, nothing.
+    for [outer, length, inner] in [
+        [2, 1300, 40],
+        [1, 1, 8],
+        [3, 128, 64],
+        [2, 0, 8],
+        [1, 300, 264],
+    ] {
+        let count = outer * length * inner;
+        let x = typed::<E>(&mixed(count, 81 + count as u64));
+        let mut y = poisoned::<E, 3>(device, [outer, length, inner])?;
+        let input = device.tensor_from(&x, [outer, length, inner])?;
+        launch(&device.stream(), &input, &mut y)?;
+        let got = y.to_vec()?;
+        // As rows: the axis brought to the end and back.
+        let at = |o: usize, l: usize, i: usize| (o * length + l) * inner + i;
+        let xs = wide(&x);
+        let mut rows = Vec::new();
+        for o in 0..outer {
+            for i in 0..inner {
+                rows.extend((0..length).map(|l| xs[at(o, l, i)]));
+            }
+        }
+        let (want, terms) = scanned(&rows, length, kind.max, kind.exclusive, kind.reverse);
+        let (mut w, mut t) = (vec![0.0; count], vec![0.0; count]);
+        for (n, (want, term)) in want.iter().zip(&terms).enumerate() {
+            let (row, l) = (n / length, n % length);
+            let to = at(row / inner, l, row % inner);
+            (w[to], t[to]) = (*want, *term);
+        }
+        let bound = if kind.max { 0.0 } else { 32.0 * U };
+        let name = format!("{} {} {outer} x {length} x {inner}", kind.what, E::NAME);
+        push(
+            out,
+            name,
+            None,
+            &got,
+            verdict(&got, &w, &t, bound, kind.max),
+        );
+    }
+    Ok(())
+}
+
+macro_rules! columns {
+    ($device:ident, $out:ident, $kernel:ident; $(($e:ident, $op:ident, $exclusive:literal, $reverse:literal, [$($more:literal),*])),*) => {$(
+        columns::<$e>($device, $out, &Kind {
+            what: &format!("{}, exclusive {}, reverse {}", stringify!($kernel), $exclusive, $reverse),
+            max: $op == MAX,
+            exclusive: $exclusive,
+            reverse: $reverse,
+        }, |s, x, y| {
+            $kernel::<$e, $op, $exclusive, $reverse, $($more),*>::launch(s, x, y)
+        })?;
+    )*};
+}
+
+/// All of them.
+pub fn all(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
+    columns!(device, out, scan_columns;
+        (f32, SUM, false, false, [128, 32, 1, 256]),
+        (f32, SUM, true, true, [128, 32, 1, 256]),
+        (f32, MAX, false, false, [128, 32, 1, 256]),
+        (bf16, MAX, true, true, [128, 64, 8, 256]),
+        (f32, SUM, false, false, [256, 64, 4, 256])
+    );
+    columns!(device, out, scan_columns_ring;
+        (f32, SUM, true, true, [128, 32, 1, 256, 2, 1]),
+        (f32, MAX, false, false, [128, 32, 4, 128, 3, 4]),
+        (bf16, MAX, true, true, [128, 64, 8, 256, 2, 1]),
+        (bf16, SUM, false, false, [256, 64, 8, 128, 3, 2]),
+        (f16, SUM, false, false, [256, 64, 8, 128, 3, 2]),
+        (bf16, SUM, false, false, [128, 128, 8, 128, 3, 2]),
+        (f16, SUM, false, false, [128, 128, 8, 128, 3, 2])
+    );
+    Ok(())
+}
+
+/// Those in which threads wait for copies and blocks for each other, each on a few tiles.
+pub fn waiting(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
+    columns!(device, out, scan_columns; (bf16, MAX, true, true, [128, 64, 8, 256]));
+    columns!(device, out, scan_columns_ring; (bf16, MAX, true, true, [128, 64, 8, 256, 2, 1]));
+    Ok(())
+}
