@@ -78,7 +78,7 @@ pub fn width(kernel: &Kernel, tensor: &TensorType, view: &SharedView, limit: u32
 }
 
 fn fits(tensor: &TensorType, all: &Coordinates, view: &SharedView, n: u32) -> bool {
-    if all.values() % n as usize != 0 {
+    if !all.values().is_multiple_of(n as usize) {
         return false;
     }
     let fixed = view.dynamic.is_empty();
