@@ -3,13 +3,15 @@
 //! Invariant: without any one of its barriers, fences, waits, commits and arrivals, with a wait for one group less, or with
 //! the parity of a wait held at 0 or at 1, a kernel is refused, reported by the machine or gives another
 //! result, unless [`SPARE`] says why it cannot matter. Witness: every such instruction of the text, forward and backward, of
-//! Ampere's schedules. The instructions are found by what the table says they do. `TIKI_MUTANTS=all` runs all of them (hours on a slow
+//! both schedules. The instructions are found by what the table says they do. `TIKI_MUTANTS=all` runs all of them (hours on a slow
 //! machine); otherwise every twelfth.
 
 use crate::machine;
 use crate::reference::Random;
 use std::collections::BTreeMap;
-use tiki::attention::banded::{attention_ampere, attention_backward_ampere};
+use tiki::attention::banded::{
+    attention_ampere, attention_backward_ampere, attention_backward_hopper, attention_hopper,
+};
 use tiki::compiler::artifact::Artifact;
 use tiki::compiler::isa::effects::{Async as Part, Barrier, Flow};
 use tiki::compiler::ptx::{Module, Stmt};
@@ -236,7 +238,7 @@ fn backward(
     let top = device.tensor_from(&top, [1, 1, padded])?;
     let delta = device.tensor_from(&vec![0.125_f32; padded], [1, 1, padded])?;
     let mut sums = device.zeros::<f32, 4>(sums)?;
-    let mut turns = device.zeros::<u32, 3>([1, 1, padded / 32])?;
+    let mut turns = device.zeros::<u32, 3>([1, 1, padded / 32 + 1])?;
     let (mut dk, mut dv) = (
         device.zeros::<f16, 4>(k.shape())?,
         device.zeros::<f16, 4>(k.shape())?,
@@ -255,7 +257,8 @@ fn backward(
         call.scalar(12, 1_u32 << 30)?.scalar(13, 1_u32 << 30)?;
         call.grid(grid)?.launch()?;
     }
-    Ok(bytes(&[sums.to_vec()?, wide(&dk)?, wide(&dv)?]))
+    let told = turns.to_vec()?.iter().map(|t| *t as f32).collect();
+    Ok(bytes(&[sums.to_vec()?, told, wide(&dk)?, wide(&dv)?]))
 }
 
 #[test]
@@ -275,4 +278,33 @@ fn backward_on_ampere() {
     survivors("backward_ampere", (8, 0), artifact, &|d, a| {
         backward(d, a, grid, sums, 64)
     });
+}
+
+#[test]
+fn forward_on_hopper() {
+    // One block takes both tiles of queries.
+    let artifact = attention_hopper::<f16, 64, 128, 2, 2, 1>::ARTIFACT;
+    survivors("forward_hopper", (9, 0), artifact, &|d, a| {
+        forward(d, a, [1, 1, 1])
+    });
+}
+
+#[test]
+fn backward_on_hopper() {
+    let grid = [BACKWARD.1.div_ceil(128) as u64, 1, 1];
+    let sums = [1, 1, BACKWARD.0.next_multiple_of(128), 128];
+    for (kernel, artifact) in [
+        (
+            "backward_hopper",
+            attention_backward_hopper::<f16, 128, 64, 0>::ARTIFACT,
+        ),
+        (
+            "backward_hopper_ordered",
+            attention_backward_hopper::<f16, 128, 64, 1>::ARTIFACT,
+        ),
+    ] {
+        survivors(kernel, (9, 0), artifact, &|d, a| {
+            backward(d, a, grid, sums, 128)
+        });
+    }
 }
