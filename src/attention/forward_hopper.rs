@@ -7,9 +7,15 @@
 //! values, and computes its softmax while that product runs. Probabilities go from accumulator to operand
 //! without leaving registers; rows leave through shared memory, slab by slab.
 //!
+//! What a row's exponentials are lowered by, its base, is a maximum that the row has had, not always the last: sums,
+//! accumulator and log-sum-exp share it, so it cancels. Probabilities are made with the base there is. Only if
+//! some exceed what their type holds, or the row has seen nothing yet, the maximum is taken, probabilities are made anew, and
+//! sums and accumulator fade. Three warpgroups have no registers for scores and probabilities at once: they take the
+//! maximum of each block, and it becomes the base when it is 8 binary digits above it.
+//!
 //! ```text
 //! keys       .. j-1       j      j+1        blocks of BN, the last first: it alone may reach past the keys
-//! tensor     S(j) P(j+1)V  |  S(j-1) P(j)V  |      one warpgroup; the others take their turns between
+//! tensor     S(j) P(j+1)V  |  S(j-1) P(j)V  |      one warpgroup; the others come between
 //! softmax                P(j)            P(j-1)
 //! ```
 //!
@@ -18,6 +24,7 @@
 //! Logarithms are binary: `scale_log2` is the scale times log2(e), `lse` times ln 2 is natural.
 
 use super::place::{Place, log_sum, lowered};
+use super::sums::{in_parts, most};
 use super::turns::{pass_turn, take_turn};
 use tiki::prelude::*;
 
@@ -42,6 +49,8 @@ pub fn attend<
     seen: impl Fn(i32) -> (i32, i32),
     scored: impl Fn(Register<f32>, Place, bool) -> Register<f32>,
 ) {
+    // Short products are issued by turns; long ones follow each other closely enough.
+    let turns = D < 128;
     // Columns of a slab of the output, `OS` of which a warpgroup stages at once.
     let slab = if D % 64 == 0 { 64 } else { 32 };
     let q_s = Shared::<E>::stages(QS, Layout::k_major::<E>([64 * WG, D]));
@@ -123,6 +132,7 @@ pub fn attend<
             row: (m as usize * 64 * WG + 64 * part) as i32,
             key: (j * BN as u32) as i32,
         };
+        let probable = |x: f32, base: f32| exp2_fast(fma(x, scale_log2, base));
         let base_of = |p: f32| lowered(p, scale_log2);
         // Rows leave normalised, through shared memory.
         let mut leave = |acc: &Register<f32>,
@@ -132,9 +142,10 @@ pub fn attend<
                          strip: u32| {
             let (head, batch) = ((strip % heads) as usize, (strip / heads) as usize);
             let row = WG * m as usize + part;
+            let total = total.row_sum();
             let inverse = total.map(|l| if l == 0.0 { 0.0 } else { recip(l) });
             let o = acc.rows(&inverse, |a, i| a * i).cast::<E>();
-            let log = peak.zip(total, |p, l| log_sum(p, l, scale_log2));
+            let log = peak.zip(&total, |p, l| log_sum(p, l, scale_log2));
             lse.at_mut([batch, head]).tile_mut([64], [row]).store(&log);
             #[unroll]
             for g in 0..D / slab / OS {
@@ -160,7 +171,7 @@ pub fn attend<
                 }
             }
         };
-        if part == WG - 1 {
+        if turns && part == WG - 1 {
             first.arrive();
         }
         let mut turn = 0_u32;
@@ -177,9 +188,8 @@ pub fn attend<
         }
         let score = scored(score.retire(), stands(m, strip, j), true);
         let mut peak = score.row_max();
-        let base = peak.map(base_of);
-        let prob = score.rows(&base, |x, s| exp2_fast(fma(x, scale_log2, s)));
-        let mut total = prob.row_sum();
+        let prob = score.rows(&peak.map(base_of), probable);
+        let mut total = in_parts::<BN>(&prob);
         let mut held = prob.cast::<E>();
         let mut acc = gemm.zeros([64, D]);
         loop {
@@ -197,11 +207,15 @@ pub fn attend<
             }
             j -= 1;
             let s = k_pipe.wait();
-            take_turn::<WG>(part, &first, &second, &third);
+            if turns {
+                take_turn::<WG>(part, &first, &second, &third);
+            }
             let score = products(hold, s);
             let t = v_pipe.wait();
             let next = gemm.issue(held, v_s.stage(t).t(), acc);
-            pass_turn::<WG>(part, &first, &second, &third);
+            if turns {
+                pass_turn::<WG>(part, &first, &second, &third);
+            }
             warpgroup_wait(1);
             k_pipe.release(s);
             if j == from {
@@ -209,27 +223,48 @@ pub fn attend<
             }
             let score = scored(score.retire(), stands(m, strip, j), false);
             let old = peak.map(|p| if ended { f32::NEG_INFINITY } else { p });
-            let top = old.zip(&score.row_max(), f32::max);
-            let base = top.map(base_of);
-            let fade = old.zip(&base, |p, s| exp2_fast(fma(p, scale_log2, s)));
-            let prob = score.rows(&base, |x, s| exp2_fast(fma(x, scale_log2, s)));
-            let sum = prob.row_sum();
-            // The assembler moves a wait up over all that does not touch the product, here the softmax, but not over a
-            // branch. No sum is below zero. Small blocks of keys are faster without it.
-            if BN > 128 && vote_any(sum.raw()[0] < 0.0 || sum.raw()[1] < 0.0) {
-                warpgroup_wait(0);
+            let mut raised = ended;
+            if WG == 3 {
+                let far = |p: f32, n: f32| n > p && !((n - p) * scale_log2 < 8.0);
+                let far = old.zip(&score.row_max(), |p, n| if far(p, n) { 1.0 } else { 0.0 });
+                raised = vote_any(most(&far) > 0.0);
+            }
+            let mut top = old.map(|p| p);
+            if raised {
+                top = old.zip(&score.row_max(), f32::max);
+            }
+            // A row that has seen nothing has no base: infinity makes its sum fail.
+            let base = top.map(|p| {
+                if WG < 3 && p == f32::NEG_INFINITY {
+                    f32::INFINITY
+                } else {
+                    base_of(p)
+                }
+            });
+            let prob = score.rows(&base, probable);
+            let mut sum = in_parts::<BN>(&prob);
+            let mut next_held = prob.cast::<E>();
+            if WG < 3 && vote_any(!(most(&sum) <= 32768.0)) {
+                raised = true;
+                top = old.zip(&score.row_max(), f32::max);
+                let prob = score.rows(&top.map(base_of), probable);
+                sum = in_parts::<BN>(&prob);
+                next_held = prob.cast::<E>();
             }
             warpgroup_wait(0);
             v_pipe.release(t);
-            held = prob.cast::<E>();
+            held = next_held;
             acc = next.retire();
             if ended {
                 leave(&acc, &peak, &total, last_m, last_strip);
                 acc = acc.map(|_| 0.0);
                 total = sum;
-            } else {
+            } else if raised {
+                let fade = old.zip(&top.map(base_of), probable);
                 acc = acc.rows(&fade, |a, f| a * f);
-                total = &(&total * &fade) + &sum;
+                total = &total.rows(&fade, |l, f| l * f) + &sum;
+            } else {
+                total = &total + &sum;
             }
             peak = top;
         }

@@ -33,6 +33,7 @@ mod options;
 pub mod packed;
 pub mod place;
 mod sequences;
+pub mod sums;
 mod table;
 pub mod turns;
 
