@@ -23,8 +23,9 @@
 //! that no row of a tile sees are skipped; only blocks that some row sees in part are masked, before the maximum.
 //! Logarithms are binary: `scale_log2` is the scale times log2(e), `lse` times ln 2 is natural.
 
-use super::place::{Place, log_sum, lowered};
-use super::sums::{in_parts, most};
+use super::deal::{after, deal_of, there, tile_of};
+use super::place::{Place, log_sum};
+use super::running::{in_parts, lowered, risen, too_much};
 use super::turns::{pass_turn, take_turn};
 use tiki::prelude::*;
 
@@ -49,8 +50,6 @@ pub fn attend<
     seen: impl Fn(i32) -> (i32, i32),
     scored: impl Fn(Register<f32>, Place, bool) -> Register<f32>,
 ) {
-    // Short products are issued by turns; long ones follow each other closely enough.
-    let turns = D < 128;
     // Columns of a slab of the output, `OS` of which a warpgroup stages at once.
     let slab = if D % 64 == 0 { 64 } else { 32 };
     let q_s = Shared::<E>::stages(QS, Layout::k_major::<E>([64 * WG, D]));
@@ -64,23 +63,7 @@ pub fn attend<
     let (heads, group) = (q.dim(1) as u32, (q.dim(1) / k.dim(1)) as u32);
     // What bounds have in common for all tiles is computed here, once.
     let _ = seen(0);
-    let rows = queries.div_ceil(64 * WG) as u32;
-    let strips = heads * q.dim(0) as u32;
-    // Tiles are dealt in pairs, the first with the last of a head: under a causal mask every pair is as long as
-    // any other. A head's pairs stand together, for the second-level cache.
-    let (grid, block) = (grid_dim().x as u32, block_idx().x as u32);
-    let paired = rows * strips > grid;
-    let pairs = if paired { rows.div_ceil(2) } else { rows };
-    let dealt = |turn: u32| turn / 2 * grid + block;
-    let there = |turn: u32| dealt(turn) < pairs * strips;
-    let place = |turn: u32| {
-        let (strip, at) = (dealt(turn) / pairs, dealt(turn) % pairs);
-        (if turn % 2 == 0 { rows - 1 - at } else { at }, strip)
-    };
-    let after = |turn: u32, m: u32| {
-        let second = paired && turn % 2 == 0 && 2 * m + 1 != rows;
-        turn + if second { 1 } else { 2 - turn % 2 }
-    };
+    let deal = deal_of(queries.div_ceil(64 * WG) as u32, heads * q.dim(0) as u32);
     // The blocks of keys that the rows of a tile see: the first, and the one after the last.
     let span = |m: u32| {
         let row = m as i32 * (64 * WG) as i32;
@@ -94,8 +77,8 @@ pub fn attend<
         if elect_one() {
             let load = Load::tma();
             let mut turn = 0_u32;
-            while there(turn) {
-                let (m, strip) = place(turn);
+            while there(deal, turn) {
+                let (m, strip) = tile_of(deal, turn);
                 let (head, batch) = (strip % heads, (strip / heads) as usize);
                 let q_g = q.at([batch, head as usize]);
                 let k_g = k.at([batch, (head / group) as usize]);
@@ -111,15 +94,15 @@ pub fn attend<
                     let s = v_pipe.acquire();
                     load.copy_into(&v_g.tile([BN, D], at), v_s.stage(s), &v_pipe, s);
                 }
-                turn = after(turn, m);
+                turn = after(deal, turn, m);
             }
         }
-    } else if there(0) {
+    } else if there(deal, 0) {
         set_registers(if WG == 3 { 160 } else { 232 });
         let part = warpgroup_idx() - 1;
         let gemm = Gemm::<E>::warpgroup(Warp::new(4, 1));
         let (store, own) = (Store::tma(), Barrier::named(128));
-        // One warpgroup's softmax runs while another's products do: they take turns on the tensor cores.
+        // One warpgroup's softmax runs while another's products do.
         let turn_of = || Barrier::named(256);
         let (first, second, third) = (turn_of(), turn_of(), turn_of());
         let products = |hold: usize, s: usize| {
@@ -133,7 +116,7 @@ pub fn attend<
             key: (j * BN as u32) as i32,
         };
         let probable = |x: f32, base: f32| exp2_fast(fma(x, scale_log2, base));
-        let base_of = |p: f32| lowered(p, scale_log2);
+        let base_of = |p: f32| lowered(p, scale_log2, 0.0);
         // Rows leave normalised, through shared memory.
         let mut leave = |acc: &Register<f32>,
                          peak: &Register<f32>,
@@ -171,11 +154,11 @@ pub fn attend<
                 }
             }
         };
-        if turns && part == WG - 1 {
-            first.arrive();
+        if part == WG - 1 {
+            pass_turn::<D, WG>(part, &first, &second, &third);
         }
         let mut turn = 0_u32;
-        let (mut m, mut strip) = place(0);
+        let (mut m, mut strip) = tile_of(deal, 0);
         let (mut from, to) = span(m);
         let mut j = to - 1;
         let mut hold = q_pipe.wait();
@@ -197,25 +180,21 @@ pub fn attend<
             let ended = j == from;
             let (last_m, last_strip) = (m, strip);
             if ended {
-                turn = after(turn, m);
-                if !there(turn) {
+                turn = after(deal, turn, m);
+                if !there(deal, turn) {
                     break;
                 }
-                (m, strip) = place(turn);
+                (m, strip) = tile_of(deal, turn);
                 (from, j) = span(m);
                 hold = q_pipe.wait();
             }
             j -= 1;
             let s = k_pipe.wait();
-            if turns {
-                take_turn::<WG>(part, &first, &second, &third);
-            }
+            take_turn::<D, WG>(part, &first, &second, &third);
             let score = products(hold, s);
             let t = v_pipe.wait();
             let next = gemm.issue(held, v_s.stage(t).t(), acc);
-            if turns {
-                pass_turn::<WG>(part, &first, &second, &third);
-            }
+            pass_turn::<D, WG>(part, &first, &second, &third);
             warpgroup_wait(1);
             k_pipe.release(s);
             if j == from {
@@ -223,29 +202,18 @@ pub fn attend<
             }
             let score = scored(score.retire(), stands(m, strip, j), false);
             let old = peak.map(|p| if ended { f32::NEG_INFINITY } else { p });
-            let mut raised = ended;
-            if WG == 3 {
-                let far = |p: f32, n: f32| n > p && !((n - p) * scale_log2 < 8.0);
-                let far = old.zip(&score.row_max(), |p, n| if far(p, n) { 1.0 } else { 0.0 });
-                raised = vote_any(most(&far) > 0.0);
-            }
+            let raised = ended || (WG == 3 && risen(&old, &score.row_max(), scale_log2));
             let mut top = old.map(|p| p);
             if raised {
                 top = old.zip(&score.row_max(), f32::max);
             }
-            // A row that has seen nothing has no base: infinity makes its sum fail.
-            let base = top.map(|p| {
-                if WG < 3 && p == f32::NEG_INFINITY {
-                    f32::INFINITY
-                } else {
-                    base_of(p)
-                }
-            });
+            let none = if WG == 3 { 0.0 } else { f32::INFINITY };
+            let base = top.map(|p| lowered(p, scale_log2, none));
             let prob = score.rows(&base, probable);
             let mut sum = in_parts::<BN>(&prob);
             let mut next_held = prob.cast::<E>();
-            if WG < 3 && vote_any(!(most(&sum) <= 32768.0)) {
-                raised = true;
+            let anew = WG < 3 && too_much(&sum);
+            if anew {
                 top = old.zip(&score.row_max(), f32::max);
                 let prob = score.rows(&top.map(base_of), probable);
                 sum = in_parts::<BN>(&prob);
@@ -259,7 +227,7 @@ pub fn attend<
                 leave(&acc, &peak, &total, last_m, last_strip);
                 acc = acc.map(|_| 0.0);
                 total = sum;
-            } else if raised {
+            } else if raised || anew {
                 let fade = old.zip(&top.map(base_of), probable);
                 acc = acc.rows(&fade, |a, f| a * f);
                 total = &total.rows(&fade, |l, f| l * f) + &sum;

@@ -25,6 +25,7 @@ pub mod backward_hopper;
 pub mod banded;
 mod cache;
 mod custom;
+pub mod deal;
 pub mod decode_split;
 pub mod forward_ampere;
 pub mod forward_hopper;
@@ -32,8 +33,8 @@ pub mod gradients;
 mod options;
 pub mod packed;
 pub mod place;
+pub mod running;
 mod sequences;
-pub mod sums;
 mod table;
 pub mod turns;
 
