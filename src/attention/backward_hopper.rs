@@ -15,23 +15,11 @@
 //! order, unless `ORDERED`: then a block of keys waits for its turn at each tile of queries, and dQ is the same bits
 //! on every run, too. Rows and the scale are those of [`super::forward_hopper`].
 //!
-//! Blocks that work at the same time share heads, whose sums fill a part of the second-level cache ([`at_once`]). They
-//! clear the sums of the heads that come next, so that zeros are added to while they are there: only those of the first heads
-//! are zero when the kernel begins. The last but one of `turns` of the first of such heads counts the warpgroups that are
-//! through with it. The last of a key head counts those that have added to its sums: dQ is made of them ([`super::gradients`])
-//! on multiprocessors that the last blocks leave idle.
+//! The last of `turns` of a key head counts the warpgroups that are through with it: dQ is made of its sums
+//! ([`super::gradients`]) on multiprocessors that the last blocks leave idle.
 
 use super::place::Place;
 use tiki::prelude::*;
-
-/// Key heads, each with the queries of a group of heads, that blocks work on at the same time.
-#[tiki::device]
-pub fn at_once<const D: usize>(strips: u32, queries: u32, group: u32) -> u32 {
-    // Bytes of queries, gradients and sums that are in use at once.
-    const CACHED: usize = 24 << 20;
-    let rows = (CACHED / (D * 8)) as u32;
-    (rows / (queries * group)).max(1).min(strips)
-}
 
 /// The algorithm: `seen_from` and `seen_to` say which queries see the 128 keys from a key on (they may say more), `first` the
 /// first key a query sees. Of products, keys by queries, `limited` makes minus infinity where nothing is seen, `scored` what the
@@ -59,6 +47,8 @@ pub fn attend_backward<E: Half, const D: usize, const BM: usize, const ORDERED: 
     graded: impl Fn(Register<f32>, &Register<f32>, &Register<f32>, Place) -> Register<f32>,
 ) {
     const BN: usize = 128;
+    // Bytes of queries, gradients and sums that are in use at once.
+    const CACHED: usize = 24 << 20;
     // Queries whose probabilities a product into dV takes at once.
     let share = if D == 128 { 16 } else { 32 };
     let k_s = Shared::<E>::stages(1, Layout::k_major::<E>([BN, D]));
@@ -78,11 +68,14 @@ pub fn attend_backward<E: Half, const D: usize, const BM: usize, const ORDERED: 
     let g_pipe = Pipeline::tma(2, 2);
     let (queries, keys) = (q.dim(2), k.dim(2));
     let group = (q.dim(1) / k.dim(1)) as u32;
-    // Of the heads that are worked on at once the first keys, which more queries see, first.
+    // Heads whose queries and gradients fill a part of the second-level cache together; of these the first keys,
+    // which more queries see, first.
     let (strips, blocks) = ((k.dim(1) * k.dim(0)) as u32, keys.div_ceil(BN) as u32);
-    let width = at_once::<D>(strips, queries as u32, group);
-    let (block, all) = (block_idx().x as u32, width * blocks);
-    let (head, at) = (block / all * width, block % all);
+    let width = ((CACHED / (D * 8)) as u32 / (queries as u32 * group))
+        .max(1)
+        .min(strips);
+    let block = block_idx().x as u32;
+    let (head, at) = (block / (width * blocks) * width, block % (width * blocks));
     let here = width.min(strips - head);
     let (strip, n) = (head + at % here, (at / here) as usize);
     let kv_heads = k.dim(1) as u32;
@@ -165,30 +158,6 @@ pub fn attend_backward<E: Half, const D: usize, const BM: usize, const ORDERED: 
         let key = first_key + (64 * part) as i32;
         let mut d_key = gemm.zeros([64, D]);
         let mut d_value = gemm.zeros([64, D]);
-        let (coming, count) = (head + width, turns.dim(2) - 2);
-        let cleared = |strip: u32| {
-            let (batch, head) = (strip / kv_heads, strip % kv_heads);
-            [batch as usize, head as usize, count]
-        };
-        if coming < strips {
-            // Of the sums of the heads that come next, this block's share.
-            let per = (sums.dim(2) / 32) as u32;
-            let heads = group * width.min(strips - coming);
-            dq_s.stage(part).store(&gemm.zeros([64, 64]));
-            fence_async();
-            own.sync();
-            if elect_one() {
-                let mut i = 2 * at + part as u32;
-                while i < per * heads {
-                    let (of, tile) = ((coming * group + i / per) as usize, (i % per) as usize);
-                    let zeros = dq_s.stage(part).arranged(Layout::row_major([32, 128]));
-                    let mut at = sums.at_mut([of / q.dim(1), of % q.dim(1)]);
-                    store.copy(zeros, at.tile_mut([32, 128], [tile, 0]));
-                    i += 2 * all;
-                }
-                store.commit();
-            }
-        }
         if steps > 0 {
             // The scores of a step are issued before the last step's gradients are: the tensor cores have work
             // while warps compute.
@@ -254,12 +223,7 @@ pub fn attend_backward<E: Half, const D: usize, const BM: usize, const ORDERED: 
                 let next = gemm.issue(ds, q_s.stage(old).t(), d_key);
                 warpgroup_wait(1);
                 if elect_one() {
-                    if i == 0 && coming < strips {
-                        store.wait(0);
-                        turns.red_add(cleared(coming), 1, Order::Release, Scope::Device);
-                    } else {
-                        store.wait_read(0);
-                    }
+                    store.wait_read(0);
                 }
                 own.sync();
                 let staged = dq_s.stage(part);
@@ -270,10 +234,6 @@ pub fn attend_backward<E: Half, const D: usize, const BM: usize, const ORDERED: 
                     let to = sums
                         .at_mut([batch, head])
                         .tile_mut([32, 128], [2 * m + part, 0]);
-                    if i == 0 && block >= all {
-                        let at = cleared(block / all * width);
-                        while turns.get_with(at, Order::Acquire, Scope::Device) < 2 * all {}
-                    }
                     if ORDERED == 1 {
                         // Blocks of keys add in their order; those before this one began before it.
                         let seen = first(row).max(0) as u32 / BN as u32;
@@ -296,9 +256,6 @@ pub fn attend_backward<E: Half, const D: usize, const BM: usize, const ORDERED: 
                 q_pipe.release(old);
             }
             warpgroup_wait(0);
-        } else if coming < strips && elect_one() {
-            store.wait(0);
-            turns.red_add(cleared(coming), 1, Order::Release, Scope::Device);
         }
         // The place of the result is computed anew: nothing of it lives through the loop.
         let (kv_head, at) = ((first_head / group) as usize, [(key / 64) as usize, 0]);

@@ -58,9 +58,7 @@ pub fn attention_decode<E: Half, const D: usize, const PAGED: usize>(
         } else {
             (batch, j)
         };
-        t.at([outer, kv_head])
-            .tile([rows, D], [at, 0])
-            .load(map)
+        t.at([outer, kv_head]).tile([rows, D], [at, 0]).load(map)
     };
     let (mut next_key, mut next_value) = (tile(k, first), tile(v, first));
     let like = next_key.cast::<f32>().map(|_| 0.0);

@@ -15,7 +15,7 @@
 //!
 //! ```text
 //! keys       .. j-1       j      j+1        blocks of BN, the last first: it alone may reach past the keys
-//! tensor     S(j) P(j+1)V  |  S(j-1) P(j)V  |      one warpgroup; the others come between
+//! tensor     S(j) P(j+1)V  |  S(j-1) P(j)V  |      one warpgroup; the others take their turns between
 //! softmax                P(j)            P(j-1)
 //! ```
 //!
@@ -102,7 +102,7 @@ pub fn attend<
         let part = warpgroup_idx() - 1;
         let gemm = Gemm::<E>::warpgroup(Warp::new(4, 1));
         let (store, own) = (Store::tma(), Barrier::named(128));
-        // One warpgroup's softmax runs while another's products do.
+        // One warpgroup's softmax runs while another's products do: they take turns on the tensor cores.
         let turn_of = || Barrier::named(256);
         let (first, second, third) = (turn_of(), turn_of(), turn_of());
         let products = |hold: usize, s: usize| {
@@ -155,7 +155,7 @@ pub fn attend<
             }
         };
         if part == WG - 1 {
-            pass_turn::<D, WG>(part, &first, &second, &third);
+            first.arrive();
         }
         let mut turn = 0_u32;
         let (mut m, mut strip) = tile_of(deal, 0);
@@ -190,11 +190,11 @@ pub fn attend<
             }
             j -= 1;
             let s = k_pipe.wait();
-            take_turn::<D, WG>(part, &first, &second, &third);
+            take_turn::<WG>(part, &first, &second, &third);
             let score = products(hold, s);
             let t = v_pipe.wait();
             let next = gemm.issue(held, v_s.stage(t).t(), acc);
-            pass_turn::<D, WG>(part, &first, &second, &third);
+            pass_turn::<WG>(part, &first, &second, &third);
             warpgroup_wait(1);
             k_pipe.release(s);
             if j == from {

@@ -105,14 +105,13 @@ pub fn attention_finish<E: Half, const D: usize>(
     dq.at_mut([batch, head]).tile_mut([64, 64], at).store(&rows);
 }
 
-/// Zeros: the first `count` sums of dQ and all turns, before anything is added to them, on the stream that adds.
-#[tiki::kernel(threads = 256, grid = [(count as usize).max(turns.dim(0)).div_ceil(2048)])]
-pub fn attention_clear(sums: &mut Global<f32, 1>, turns: &mut Global<u32, 1>, count: u64) {
+/// Zeros: sums of dQ and turns, before anything is added to them, on the stream that adds.
+#[tiki::kernel(threads = 256, grid = [sums.dim(0).div_ceil(2048)])]
+pub fn attention_clear(sums: &mut Global<f32, 1>, turns: &mut Global<u32, 1>) {
+    require!(turns.dim(0) <= sums.dim(0));
     for i in 0..8 {
         let at = block_idx().x * 2048 + i * 256 + thread_idx();
-        if at < count as usize {
-            sums.set([at], 0.0);
-        }
+        sums.set([at], 0.0);
         turns.set([at], 0);
     }
 }

@@ -5,7 +5,6 @@
 
 use super::AttentionError;
 use super::backward_ampere::attention_round;
-use super::backward_hopper::at_once;
 use super::banded::{
     attention_ampere, attention_backward_ampere, attention_backward_hopper, attention_hopper,
 };
@@ -51,7 +50,7 @@ pub struct Prepared<'a> {
     pub top: &'a Tensor<f32, 3>,
     /// What the softmax takes from the gradient of each row's probabilities.
     pub delta: &'a Tensor<f32, 3>,
-    /// Sums of dQ; on Hopper zero for the first heads ([`super::backward_hopper::at_once`]), whose blocks clear what comes next.
+    /// Sums of dQ.
     pub sums: &'a mut Tensor<f32, 4>,
     /// Whose turn it is at each tile of queries.
     pub turns: &'a mut Tensor<u32, 3>,
@@ -185,19 +184,14 @@ macro_rules! table {
                 let hopper = schedule(device) == Schedule::Hopper && [$($w),*].contains(&width);
                 let shape = if hopper { [batch, heads, padded * width / 128, 128] } else { q.shape() };
                 let mut sums = device.empty::<f32, 4>(shape)?;
-                let mut turns = device.empty::<u32, 3>([batch, heads, padded / 32 + 2])?;
+                let mut turns = device.empty::<u32, 3>([batch, heads, padded / 32 + 1])?;
                 let (all, every) = (sums.len(), turns.len());
-                let group = (heads / k.dim(1)) as u32;
-                // Hopper's blocks clear what is not added to first.
-                let first = match width {
-                    $($w if hopper => at_once::<$w>((batch * k.dim(1)) as u32, queries as u32, group) as usize * group as usize * padded * $w,)*
-                    _ => all,
-                };
-                attention_clear::launch(stream, &mut sums.reshape([all])?, &mut turns.reshape([every])?, first as u64)?;
+                attention_clear::launch(stream, &mut sums.reshape([all])?, &mut turns.reshape([every])?)?;
                 let log2 = scale * std::f32::consts::LOG2_E;
                 let (sums, turns) = (&mut sums, &mut turns);
                 // One in order, and one's own, need not tell what it is through with.
                 let told = if ordered || own.is_some() { 0 } else { 2 * k.dim(2).div_ceil(128) as u32 };
+                let group = (heads / k.dim(1)) as u32;
                 if let Some(own) = own {
                     let schedule = if hopper { Schedule::Hopper } else { Schedule::Ampere };
                     let (top, delta) = (&top, &delta);
