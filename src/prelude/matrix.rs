@@ -22,7 +22,6 @@ impl Warp {
 pub trait Operand<E> {}
 impl<E> Operand<E> for Shared<E> {}
 impl<E> Operand<E> for Register<E> {}
-impl<E> Operand<E> for &Register<E> {}
 
 /// A matrix product `a @ b.T` of elements `A` and `B`, accumulated in `Acc`.
 #[derive(Debug)]

@@ -8,6 +8,7 @@
 
 use crate::machine;
 use crate::reference::Random;
+use crate::spare::SPARE;
 use std::collections::BTreeMap;
 use tiki::attention::banded::{
     attention_ampere, attention_backward_ampere, attention_backward_hopper, attention_hopper,
@@ -18,9 +19,6 @@ use tiki::compiler::ptx::{Module, Stmt};
 use tiki::prelude::f16;
 use tiki::vm::{Async, Checks, Options};
 use tiki::{Call, Device, LaunchError, Tensor};
-
-/// What may be missing without a trace: kernel, what is done to which instruction, how often it survives, and why.
-const SPARE: &[(&str, &str, usize, &str)] = &[];
 
 /// A text with one line changed.
 struct Mutant {
@@ -297,18 +295,8 @@ fn forward_on_hopper() {
 fn backward_on_hopper() {
     let grid = [BACKWARD.1.div_ceil(128) as u64, 1, 1];
     let sums = [1, 1, BACKWARD.0.next_multiple_of(128), 128];
-    for (kernel, artifact) in [
-        (
-            "backward_hopper",
-            attention_backward_hopper::<f16, 128, 64, 0>::ARTIFACT,
-        ),
-        (
-            "backward_hopper_ordered",
-            attention_backward_hopper::<f16, 128, 64, 1>::ARTIFACT,
-        ),
-    ] {
-        survivors(kernel, (9, 0), artifact, &|d, a| {
-            backward(d, a, grid, sums, 128)
-        });
-    }
+    let artifact = attention_backward_hopper::<f16, 128, 64, 0>::ARTIFACT;
+    survivors("backward_hopper", (9, 0), artifact, &|d, a| {
+        backward(d, a, grid, sums, 128)
+    });
 }
