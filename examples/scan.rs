@@ -4,8 +4,8 @@
 //! A tile of a row is scanned by a block in registers; what comes before it is looked back for in what other blocks have
 //! published ([`tiki::rows::look_back`]), so that tiles load and store at the same time.
 //!
-//! - `scan`: a block a tile; rows whose width is a multiple of `V`, with 1 of any width. The one for many rows.
-//! - `scan_ring`: the one for a long row, of a multiple of `V`. Blocks that stay take tile after tile, by asynchronous copies into
+//! - `scan`: a block a tile; rows whose width is a multiple of `V`, with 1 of any width. The plain one.
+//! - `scan_ring`: the fast one, for one long row and for many, of a multiple of `V`. Blocks that stay take tile after tile, by asynchronous copies into
 //!   a ring of `S` stages. Each thread scans neighbours: most of the scan is additions in registers, the rest five
 //!   shuffles a tile. A tile's total is published as soon as it has come; its results are stored `W` tiles later, when
 //!   other blocks have published theirs: their values wait in their stage, and what comes before the thread's own in a
