@@ -9,7 +9,9 @@
 //! - `assemble`: from PTX to a function that can be launched, by the toolkit's assembler, with nothing cached (ours is a
 //!   fresh folder; the driver's own is switched off by its variable); `driver`: by the driver, where no toolkit is;
 //! - `cached`: the same for a process that finds the machine code in our folder;
-//! - `launch`: the host's cost of a warm launch of a small kernel.
+//! - `launch`: the host's cost of a warm launch of a small kernel;
+//! - `launch with maps`: that of a product by the tensor memory accelerator, whose three tensor maps are cached, and
+//!   `driver alone`: of the driver's own call in it, with the arguments at hand.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -79,6 +81,59 @@ fn compile(text: &'static str, artifact: &Artifact) -> Result<f64, Box<dyn std::
     Ok(middle(times))
 }
 
+/// Microseconds of a launch, given in rows of 500 that the device has finished before the next.
+fn warm(
+    stream: &tiki::Stream,
+    mut launch: impl FnMut() -> Result<(), tiki::LaunchError>,
+) -> Result<f64, tiki::LaunchError> {
+    let mut times = Vec::new();
+    for round in 0..41 {
+        let begun = Instant::now();
+        for _ in 0..500 {
+            launch()?;
+        }
+        let spent = begun.elapsed() / 500;
+        stream.synchronize()?;
+        if round > 0 {
+            times.push(spent);
+        }
+    }
+    Ok(middle(times))
+}
+
+type Product = gemm::gemm_hopper<f16, 128, 256, 64, 4>;
+
+/// A product of one tile and one step: the shortest that the kernel does.
+fn maps(
+    device: &Device,
+    stream: &tiki::Stream,
+    record: &mut Record,
+) -> Result<(), Box<dyn std::error::Error>> {
+    let (a, b) = (
+        device.zeros::<f16, 2>([128, 64])?,
+        device.zeros::<f16, 2>([256, 64])?,
+    );
+    let mut c = device.zeros::<f16, 2>([128, 256])?;
+    let ours = warm(stream, || Product::launch(stream, &a, &b, &mut c))?;
+    let mut times = Vec::new();
+    for round in 0..41 {
+        let mut call = tiki::Call::new(stream, Product::ARTIFACT)?;
+        call.tensor(0, &a)?.tensor(1, &b)?.tensor_mut(2, &mut c)?;
+        call.grid(device.persistent_grid(Product::ARTIFACT))?;
+        let spent = call.driver_time(500)?;
+        stream.synchronize()?;
+        if round > 0 {
+            times.push(spent);
+        }
+    }
+    let name = Product::ARTIFACT.instance;
+    let rows = [("launch with maps", ours), ("driver alone", middle(times))];
+    for (what, us) in rows {
+        record.row(&[&name, &what, &format!("{us:.3}"), &"asked: under 5 us"]);
+    }
+    Ok(())
+}
+
 fn run() -> Result<(), Box<dyn std::error::Error>> {
     let device = Device::open_default()?;
     if device.kind() == tiki::Kind::Vm {
@@ -131,20 +186,12 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
     let stream = device.new_stream()?;
     let x = device.tensor_from(&[1.0f32; 512], [512])?;
     let mut out = device.zeros([512])?;
-    let mut times = Vec::new();
-    for round in 0..41 {
-        let begun = Instant::now();
-        for _ in 0..500 {
-            scale::launch(&stream, &x, &mut out, 2.0)?;
-        }
-        let spent = begun.elapsed() / 500;
-        stream.synchronize()?;
-        if round > 0 {
-            times.push(spent);
-        }
-    }
-    let us = format!("{:.3}", middle(times));
+    let us = warm(&stream, || scale::launch(&stream, &x, &mut out, 2.0))?;
+    let us = format!("{us:.3}");
     record.row(&[&"scale", &"launch", &us, &"CuTe DSL warm: 11.7 us"]);
+    if device.runs(target_of(Product::ARTIFACT)?) {
+        maps(&device, &stream, &mut record)?;
+    }
     print!("{}", record.to_csv());
     if let Some(path) = std::env::args_os().nth(1) {
         std::fs::write(path, record.to_csv())?;

@@ -4,12 +4,13 @@
 //! A tile of a row is scanned by a block in registers; what comes before it is looked back for in what other blocks have
 //! published ([`tiki::rows::look_back`]), so that tiles load and store at the same time.
 //!
-//! - `scan`: a block a tile; rows whose width is a multiple of `V`, with 1 of any width. The one for many rows.
-//! - `scan_ring`: the one for a long row, of a multiple of `V`. Blocks that stay take tile after tile, by asynchronous copies into
-//!   a ring of `S` stages. Nobody waits for a block that waits: a tile's total is published as soon as it has come; what
-//!   comes before it is looked back for, and its results are stored, `W` tiles later, when other blocks have published
-//!   theirs. With one tile of delay groups still wait for groups, which short rows do not have; with two, what comes
-//!   before a tile in its group is known a tile before the rest. Its values wait in their stage.
+//! - `scan`: a block a tile; rows whose width is a multiple of `V`, with 1 of any width. The plain one.
+//! - `scan_ring`: the fast one, for one long row and for many, of a multiple of `V`. Blocks that stay take tile after tile, by asynchronous copies into
+//!   a ring of `S` stages. Each thread scans neighbours: most of the scan is additions in registers, the rest five
+//!   shuffles a tile. A tile's total is published as soon as it has come; its results are stored `W` tiles later, when
+//!   other blocks have published theirs: their values wait in their stage, and what comes before the thread's own in a
+//!   register. Every block keeps what comes before its last tile and adds the totals since, `K` a thread and all at once:
+//!   nobody's total waits for another's.
 //!
 //! Tiles are numbered by a counter: whoever waits, waits for blocks that already run. What is combined with what depends
 //! on a tile's number alone: a result is the same bits on every run.
@@ -23,10 +24,7 @@ mod program;
 
 use std::process::ExitCode;
 use tiki::prelude::*;
-use tiki::rows::look_back::{
-    SUM, asked_groups, asked_tiles, before_in_group, before_tile, before_with_groups, joined,
-    nothing, publish,
-};
+use tiki::rows::look_back::{SUM, asked_totals, before_tile, joined, marked, nothing, warp_before};
 
 /// What a tile comes to, of its scan and its values: in all lanes of the warp that holds the last element in the order of
 /// the scan.
@@ -111,31 +109,15 @@ pub fn scan<
     out.tile_mut([1, N], at).store(&y.cast::<E>());
 }
 
-/// A tile's values; past the end of a row, where a stage holds zeros, what changes nothing.
-#[tiki::device]
-pub fn tile_values<const OP: usize, const REVERSE: bool>(
-    v: &Register<f32>,
-    left: usize,
-) -> Register<f32> {
-    if REVERSE {
-        v.mask(|[_, c]| c < left, nothing::<OP>())
-    } else {
-        // What comes last changes no result.
-        v.map(|a| a)
-    }
-}
-
-#[tiki::kernel(threads = T, grid = persistent,
-    workspace(ticket = [1], state = [x.dim(0), 2 * x.dim(1).div_ceil(N)]), build(
-    (E = f32, OP = 0, EXCLUSIVE = true, REVERSE = true, N = 2048, V = 4, T = 128, S = 5, W = 2),
-    (E = f32, OP = 1, EXCLUSIVE = false, REVERSE = true, N = 2048, V = 4, T = 128, S = 3, W = 1),
-    (E = f32, OP = 0, EXCLUSIVE = false, REVERSE = false, N = 128, V = 4, T = 32, S = 4, W = 2),
-    (E = f32, OP = 0, EXCLUSIVE = false, REVERSE = false, N = 4096, V = 4, T = 128, S = 4, W = 2),
-    (E = f16, OP = 0, EXCLUSIVE = false, REVERSE = false, N = 8192, V = 8, T = 128, S = 4, W = 2),
-    (E = bf16, OP = 0, EXCLUSIVE = false, REVERSE = false, N = 8192, V = 8, T = 128, S = 4, W = 2),
-    (E = f32, OP = 0, EXCLUSIVE = false, REVERSE = false, N = 4096, V = 4, T = 256, S = 3, W = 1),
-    (E = f16, OP = 0, EXCLUSIVE = false, REVERSE = false, N = 8192, V = 8, T = 128, S = 3, W = 1),
-    (E = bf16, OP = 0, EXCLUSIVE = false, REVERSE = false, N = 8192, V = 8, T = 128, S = 3, W = 1),
+#[tiki::kernel(threads = T, blocks_per_sm = B, grid = persistent,
+    workspace(ticket = [1], state = [x.dim(0) * x.dim(1).div_ceil(N)]), build(
+    (E = f32, OP = 0, EXCLUSIVE = true, REVERSE = true, N = 2048, V = 4, T = 128, S = 5, W = 2, K = 1, B = 2),
+    (E = f32, OP = 1, EXCLUSIVE = false, REVERSE = true, N = 2048, V = 4, T = 64, S = 3, W = 1, K = 2, B = 2),
+    (E = f32, OP = 1, EXCLUSIVE = true, REVERSE = false, N = 128, V = 4, T = 32, S = 3, W = 1, K = 2, B = 2),
+    (E = f32, OP = 0, EXCLUSIVE = false, REVERSE = false, N = 128, V = 4, T = 32, S = 4, W = 2, K = 4, B = 2),
+    (E = f32, OP = 0, EXCLUSIVE = false, REVERSE = false, N = 4096, V = 4, T = 128, S = 4, W = 2, K = 4, B = 3),
+    (E = f16, OP = 0, EXCLUSIVE = false, REVERSE = false, N = 8192, V = 8, T = 128, S = 4, W = 2, K = 4, B = 3),
+    (E = bf16, OP = 0, EXCLUSIVE = false, REVERSE = false, N = 8192, V = 8, T = 128, S = 4, W = 2, K = 4, B = 3),
 ))]
 pub fn scan_ring<
     E: Element,
@@ -147,42 +129,56 @@ pub fn scan_ring<
     const T: usize,
     const S: usize,
     const W: usize,
+    const K: usize,
+    const B: usize,
 >(
     x: &Global<E>,
     out: &mut Global<E>,
     ticket: &mut Global<u32, 1>,
-    state: &mut Global<u64>,
+    state: &mut Global<u64, 1>,
 ) {
     require!(out.shape() == x.shape() && x.dim(1).is_multiple_of(V));
-    let ring = Shared::<E>::stages(S, layout!((1, N):(N, 1)));
+    let (own, warps) = (N / T, T / 32);
+    let swizzle = Swizzle::new(3, if V == 4 { 2 } else { 3 }, 3);
+    let ring = Shared::<E>::stages(S, layout!((1, N):(N, 1)).swizzle(swizzle));
+    // The same with a column for each thread.
+    let stood = |s: usize| {
+        ring.stage(s)
+            .arranged(layout!((own, T):(1, own)).swizzle(swizzle))
+    };
+    let columns =
+        ThreadMap::new(layout!((1, T):(1, 1)), layout!((own, 1):(1, own))).vector_up_to(V);
+    let lines = ThreadMap::linear(T).vector_up_to(V);
     let numbers = Shared::<u32>::new(layout!((S):(1)));
-    let carry = Shared::<f32>::new(layout!((1):(1)));
-    // The tiles of `W` stages wait, the others are on their way.
+    let totals = Shared::<f32>::new(layout!((warps):(1)));
+    let parts = Shared::<f32>::new(layout!((warps):(1)));
     let (pipe, load) = (Pipeline::cp_async(S - W), Load::cp_async(T));
-    let map = ThreadMap::linear(T).vector_up_to(V);
-    // One of nothing, if a row is empty.
     let tiles = if x.dim(1) > 0 {
         x.dim(1).div_ceil(N)
     } else {
         1
     };
     let count = x.dim(0) * tiles;
-    let place = |number: usize| {
-        let nth = number % tiles;
-        [number / tiles, if REVERSE { tiles - 1 - nth } else { nth }]
-    };
-    // The tile's place among its row's in the order of the scan; past the last tile, one that waits for nothing.
-    let order = |number: usize| if number < count { number % tiles } else { 0 };
-    let values = |number: usize, stage: usize| {
-        let v = ring.stage(stage).load(map).cast::<f32>();
-        tile_values::<OP, REVERSE>(&v, x.dim(1) - place(number)[1] * N)
-    };
-    // Past the last tile: nothing is read.
+    let row_of = |number: usize| (number as u32 / tiles as u32) as usize;
+    let place = |row: usize, nth: usize| [row, if REVERSE { tiles - 1 - nth } else { nth }];
     let fetch = |stage: usize| {
         let _ = pipe.acquire();
         let number = numbers.get([stage]) as usize;
-        load.copy(&x.tile([1, N], place(number)), ring.stage(stage));
+        let row = row_of(number);
+        load.copy(
+            &x.tile([1, N], place(row, number - row * tiles)),
+            ring.stage(stage),
+        );
         pipe.commit();
+    };
+    let values = |stage: usize, nth: usize| {
+        let v = stood(stage).load(columns).cast::<f32>();
+        if REVERSE {
+            let left = x.dim(1) - (tiles - 1 - nth) * N;
+            v.mask(|[i, t]| t * own + i < left, nothing::<OP>())
+        } else {
+            v.map(|a| a)
+        }
     };
     #[unroll]
     for k in 0..S - 1 - W {
@@ -197,84 +193,112 @@ pub fn scan_ring<
         let taken = ticket.atom_add([0], 1, Order::Relaxed, Scope::Device);
         numbers.set([S - 1 - W], taken);
     }
-    // One warp looks back.
-    let keeper = warp_idx() == T / 32 - 1;
     let mut slot = 0;
     let mut mine = numbers.get([0]) as usize;
-    let (mut late, mut late_total) = (count, 0.0f32);
-    let (mut held, mut held_total, mut held_within) = (count, 0.0f32, 0.0f32);
+    let (mut late, mut late_nth, mut late_ahead) = (count, 0, 0.0f32);
+    let (mut held, mut held_nth, mut held_ahead) = (count, 0, 0.0f32);
+    let (mut start, mut group, mut sum) = (count, 0, nothing::<OP>());
     let mut left = W;
     while left > 0 {
         let _ = pipe.wait();
         fetch((slot + S - 1 - W) % S);
         let first = (slot + S - W) % S;
-        // What is asked for here is needed after the present tile's total.
         let mut taken = 0u32;
         if thread_idx() == 0 {
             taken = ticket.atom_add([0], 1, Order::Relaxed, Scope::Device);
         }
         if W == 1 {
             held = late;
-            held_total = late_total;
+            held_nth = late_nth;
+            held_ahead = late_ahead;
         }
-        let (row, nth) = (held / tiles, order(held));
-        let (late_row, late_nth) = (late / tiles, order(late));
-        let (mut near, mut far) = (0u64, (0u64, 0u64));
-        if keeper {
-            near = asked_tiles(state, late_row, late_nth, tiles);
-            far = asked_groups(state, row, nth, tiles);
+        if held - held_nth != start {
+            start = held - held_nth;
+            group = 0;
+            sum = nothing::<OP>();
         }
-        let v = values(mine, slot);
-        let all = if OP == 0 {
-            v.row_sum()
+        let words = asked_totals::<T, K>(state, start, held_nth, group);
+        let nth = if mine < count {
+            mine - row_of(mine) * tiles
         } else {
-            v.row_max_propagate_nan()
+            0
         };
-        let total = all.raw()[0];
-        let mut within = 0.0f32;
-        if keeper {
-            if lane_idx() == 0 {
-                publish(state, mine / tiles, order(mine), total);
-            }
-            // The oldest first: nothing of a tile may wait for one that comes after it.
-            if W == 1 {
-                held_within =
-                    before_in_group::<OP>(state, late_row, late_nth, tiles, late_total, near);
-            }
-            let before =
-                before_with_groups::<OP>(state, row, nth, tiles, held_total, held_within, far);
-            if lane_idx() == 0 {
-                carry.set([0], before);
-            }
-            if W == 2 {
-                within = before_in_group::<OP>(state, late_row, late_nth, tiles, late_total, near);
-            }
+        let v = values(slot, nth);
+        let alone = if OP == 0 {
+            v.col_sum().raw()[0]
+        } else {
+            v.col_max_propagate_nan().raw()[0]
+        };
+        let mut upto = alone;
+        #[unroll]
+        for bit in 0..5 {
+            let (other, inside) = if REVERSE {
+                (shuffle_down(upto, 1 << bit), lane_idx() + (1 << bit) < 32)
+            } else {
+                (shuffle_up(upto, 1 << bit), lane_idx() >= (1 << bit))
+            };
+            let both = joined::<OP>(other, upto);
+            upto = if inside { both } else { upto };
+        }
+        let (other, inside, whole) = if REVERSE {
+            (shuffle_down(upto, 1), lane_idx() < 31, lane_idx() == 0)
+        } else {
+            (shuffle_up(upto, 1), lane_idx() > 0, lane_idx() == 31)
+        };
+        let mut ahead = if inside { other } else { nothing::<OP>() };
+        if whole {
+            totals.set([warp_idx()], upto);
         }
         if thread_idx() == 0 {
             numbers.set([first], taken);
         }
+        sync_block();
+        let (mut total, mut front) = (nothing::<OP>(), nothing::<OP>());
+        #[unroll]
+        for k in 0..warps {
+            let w = if REVERSE { warps - 1 - k } else { k };
+            front = if w == warp_idx() { total } else { front };
+            total = joined::<OP>(total, totals.get([w]));
+        }
+        ahead = joined::<OP>(front, ahead);
+        if thread_idx() == 0 {
+            state.set_with([mine], marked(total), Order::Relaxed, Scope::Device);
+        }
+        let seen = warp_before::<OP, T, K>(state, start, held_nth, (group, sum), words);
+        group = seen.1;
+        sum = seen.2;
+        if lane_idx() == 0 {
+            parts.set([warp_idx()], seen.0);
+        }
+        sync_block();
         if held < count {
-            let v = values(held, first);
+            let mut before = nothing::<OP>();
+            #[unroll]
+            for w in 0..warps {
+                before = joined::<OP>(before, parts.get([w]));
+            }
+            before = joined::<OP>(before, held_ahead);
+            let v = values(first, held_nth);
             let sums = if OP == 0 {
-                v.row_scan_sum(EXCLUSIVE, REVERSE)
+                v.col_scan_sum(EXCLUSIVE, REVERSE)
             } else {
-                v.row_scan_max_propagate_nan(EXCLUSIVE, REVERSE)
+                v.col_scan_max_propagate_nan(EXCLUSIVE, REVERSE)
             };
+            stood(first).store(&sums.map(|a| joined::<OP>(before, a)).cast::<E>());
             sync_block();
-            let before = carry.get([0]);
-            let y = sums.map(|a| joined::<OP>(before, a));
-            out.tile_mut([1, N], place(held)).store(&y.cast::<E>());
+            let y = ring.stage(first).load(lines);
+            out.tile_mut([1, N], place(row_of(held), held_nth))
+                .store(&y);
         }
         if mine >= count {
             left -= 1;
         }
         held = late;
-        held_total = late_total;
-        if W == 2 {
-            held_within = within;
-        }
+        held_nth = late_nth;
+        held_ahead = late_ahead;
         late = mine;
-        late_total = total;
+        late_nth = nth;
+        late_ahead = ahead;
         slot = if slot == S - 1 { 0 } else { slot + 1 };
         mine = numbers.get([slot]) as usize;
     }
@@ -288,7 +312,9 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
     let mut out = device.zeros::<f32, 2>([1, n])?;
     let input = device.tensor_from(&x, [1, n])?;
     if n.is_multiple_of(4) {
-        scan_ring::<f32, SUM, false, false, 4096, 4, 128, 4, 2>::launch(&stream, &input, &mut out)?;
+        scan_ring::<f32, SUM, false, false, 4096, 4, 128, 4, 2, 4, 3>::launch(
+            &stream, &input, &mut out,
+        )?;
     } else {
         scan::<f32, SUM, false, false, 4096, 1, 256, 2>::launch(&stream, &input, &mut out)?;
     }
@@ -308,7 +334,7 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
     );
     println!(
         "{}",
-        scan_ring::<f32, SUM, false, false, 4096, 4, 128, 4, 2>::REPORT
+        scan_ring::<f32, SUM, false, false, 4096, 4, 128, 4, 2, 4, 3>::REPORT
     );
     Ok(wrong == 0)
 }

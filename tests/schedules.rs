@@ -220,6 +220,74 @@ pub fn one_role<E: Half, const BN: usize, const STAGES: usize>(
         .store(&acc.retire().cast::<E>());
 }
 
+/// All tiles' steps in one row, dealt out evenly: each block has the same number of them, to within one, however many tiles there
+/// are (stream-K). A tile's parts then lie with blocks beside each other. The one that has its last step adds the others'
+/// parts, nearest first, so that a result does not depend on who was first. A block begins at its far end: what others
+/// wait for is there before it waits itself.
+#[tiki::kernel(threads = 128, grid = [BLOCKS], workspace(parts = [BLOCKS, 64, 64], there = [BLOCKS]),
+    build((E = f16, BLOCKS = 5), (E = f16, BLOCKS = 7), (E = bf16, BLOCKS = 132)), deny(bank_conflicts, spills))]
+pub fn dealt_steps<E: Half, const BLOCKS: usize>(
+    a: &Global<E>,
+    b: &Global<E>,
+    c: &mut Global<E>,
+    parts: &mut Global<f32, 3>,
+    there: &mut Global<u32, 1>,
+) {
+    require!(a.dim(1) == b.dim(1) && c.dim(0) == a.dim(0) && c.dim(1) == b.dim(0));
+    // No block without a step.
+    require!(a.dim(0).div_ceil(64) * b.dim(0).div_ceil(64) * a.dim(1).div_ceil(64) >= BLOCKS);
+    let a_s = Shared::<E>::new(Layout::k_major::<E>([64, 64]));
+    let b_s = Shared::<E>::new(Layout::k_major::<E>([64, 64]));
+    let gemm = Gemm::<E>::new(Warp::new(2, 2));
+    let map = ThreadMap::rows(128, 8).vector_up_to(8);
+    let (columns, steps) = (b.dim(0).div_ceil(64), a.dim(1).div_ceil(64));
+    let all = a.dim(0).div_ceil(64) * columns * steps;
+    let me = block_idx().x;
+    let begin = all * me / BLOCKS;
+    let mut end = all * (me + 1) / BLOCKS;
+    while end > begin {
+        let tile = (end - 1) / steps;
+        let first = tile * steps;
+        let from = begin.max(first);
+        let (m, n) = (tile / columns, tile % columns);
+        let mut sums = gemm.zeros([64, 64]);
+        for k in from - first..end - first {
+            a_s.store(&a.tile([64, 64], [m, k]).load(map));
+            b_s.store(&b.tile([64, 64], [n, k]).load(map));
+            sync_block();
+            gemm.accumulate(a_s, b_s, &mut sums);
+            sync_block();
+        }
+        if end < first + steps {
+            parts.at_mut([me]).tile_mut([64, 64], [0, 0]).store(&sums);
+            sync_block();
+            if thread_idx() == 0 {
+                fence(Scope::Device);
+                there.set_with([me], 1, Order::Release, Scope::Device);
+            }
+        } else {
+            // Block `of - 1` ends at step `all * of / BLOCKS`.
+            let mut of = me;
+            let mut more = from > first;
+            while more {
+                of -= 1;
+                if thread_idx() == 0 {
+                    let mut ready: u32 = 0;
+                    while ready == 0 {
+                        ready = there.get_with([of], Order::Acquire, Scope::Device);
+                    }
+                }
+                sync_block();
+                let part = parts.at([of]).tile([64, 64], [0, 0]).load_like(&sums);
+                sums = &sums + &part;
+                more = all * of / BLOCKS > first;
+            }
+            c.tile_mut([64, 64], [m, n]).store(&sums.cast::<E>());
+        }
+        end = from;
+    }
+}
+
 type Launch = fn(
     &tiki::Stream,
     &tiki::Tensor<f16, 2>,
@@ -300,4 +368,12 @@ fn three_warpgroups_multiply() {
 #[test]
 fn one_warpgroup_does_everything() {
     check(one_role::<f16, 128, 3>::launch, (70, 136, 264));
+}
+
+#[test]
+fn steps_are_dealt_out_evenly() {
+    // Blocks of parts of several tiles; tiles of parts of many blocks; whole tiles.
+    check(dealt_steps::<f16, 5>::launch, (130, 136, 264));
+    check(dealt_steps::<f16, 7>::launch, (64, 72, 1016));
+    check(dealt_steps::<f16, 7>::launch, (200, 264, 64));
 }

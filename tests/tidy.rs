@@ -21,6 +21,7 @@ const LONG: &[&str] = &[
     "tests/products/mod.rs",
     "tests/suite/cases.rs",
     "tests/suite/library.rs",
+    "tests/schedules.rs",
     "tiki-kernel/src/ast/mod.rs",
     "tiki-kernel/src/ast/text/nodes.rs",
     "tiki-kernel/src/budget/registers.rs",

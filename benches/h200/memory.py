@@ -404,14 +404,29 @@ def tickets(tiles, rows, words):
     return lend
 
 
+def totals(tiles, rows, lines):
+    """A counter, and a word a tile, or as many as there are lines."""
+
+    def lend(k):
+        words = [lines, rows * tiles(k)] if lines > 1 else [rows * tiles(k)]
+        return [poison(1, dtype=torch.int32), torch.zeros(*words, device="cuda", dtype=torch.int64)]
+
+    return lend
+
+
+def stays(k):
+    return k.name.endswith("ring")
+
+
 def scan(dtype, shape):
     x, y = normals(*shape, dtype=dtype), poison(*shape, dtype=dtype)
     fast = compiled(lambda x: x.cumsum(-1))
     tiles = lambda k: up(shape[1], k.args["N"])
     return dict(
         bytes=2 * x.nbytes, out=[y], args=[x, y],
-        grid=lambda k: k.persistent() if k.name.endswith("ring") else [shape[0] * tiles(k)],
-        workspace=tickets(tiles, shape[0], 2), want=lambda: [wide(shown(x)).cumsum(-1)],
+        grid=lambda k: k.persistent() if stays(k) else [shape[0] * tiles(k)],
+        workspace=lambda k: (totals(tiles, shape[0], 1) if stays(k) else tickets(tiles, shape[0], 2))(k),
+        want=lambda: [wide(shown(x)).cumsum(-1)],
         anchors={"torch": lambda: x.cumsum(-1), "torch.compile": lambda: fast(x)},
     )
 
@@ -482,10 +497,8 @@ CASES = [
     ("cast", cast(torch.bfloat16), ["f32"], FLAT, lambda e, s: dict(A=e, B="bf16")),
     ("cast", cast(torch.float32), ["bf16"], FLAT, lambda e, s: dict(A=e, B="f32")),
     ("row_sum", row_sum, ["f16", "bf16", "f32"], [(8192, 32768)], lambda e, s: dict(E=e, V=16 // DTYPES[e].itemsize)),
-    ("scan_ring", scan, ["f32", "f16", "bf16"], [(1, 1 << 28)],
+    ("scan_ring", scan, ["f32", "f16", "bf16"], [(1, 1 << 28), (8192, 32768)],
      lambda e, s: dict(E=e, OP=0, EXCLUSIVE="false", REVERSE="false", V=16 // DTYPES[e].itemsize, T=128, W=2)),
-    ("scan", scan, ["f32", "f16", "bf16"], [(8192, 32768)],
-     lambda e, s: dict(E=e, OP=0, EXCLUSIVE="false", REVERSE="false", V=16 // DTYPES[e].itemsize)),
     ("scan_columns", scan_columns, ["f32"], [(1, 65536, 4096), (64, 4096, 1024)],
      lambda e, s: dict(E=e, OP=0, EXCLUSIVE="false", REVERSE="false", V=4)),
     ("scan_columns_ring", scan_columns, ["f16", "bf16"], [(1, 65536, 4096), (64, 4096, 1024)],

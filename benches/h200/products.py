@@ -121,7 +121,9 @@ def up(a, b):
     return -(-a // b)
 
 
-def measure(candidates, rounds):
+def measure(candidates, rounds, dirty=True):
+    """Times in turn, in ms, after other 256 MiB went through the second-level cache: written (their lines must go out while
+    a kernel reads), or only read."""
     for run in candidates.values():
         for _ in range(3):
             run()
@@ -131,7 +133,7 @@ def measure(candidates, rounds):
         order = list(candidates)
         random.shuffle(order)
         for name in order:
-            flush.zero_()
+            flush.zero_() if dirty else torch.sum(flush.view(torch.int32))
             torch.cuda._sleep(1_000_000)  # the host gets ahead: its own cost is not what is timed
             begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
             begin.record()

@@ -48,7 +48,7 @@ pub fn attend_backward<E: Half, const D: usize, const BM: usize, const ORDERED: 
 ) {
     const BN: usize = 128;
     // Bytes of queries, gradients and sums that are in use at once.
-    const CACHED: usize = 24 << 20;
+    const CACHED: usize = 12 << 20;
     // Queries whose probabilities a product into dV takes at once.
     let share = if D == 128 { 16 } else { 32 };
     let k_s = Shared::<E>::stages(1, Layout::k_major::<E>([BN, D]));

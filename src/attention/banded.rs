@@ -16,7 +16,6 @@ use tiki::prelude::*;
     (E = [f16, bf16], D = 64, BN = 128, WG = [2, 3], QS = 2, OS = 1),
     (E = [f16, bf16], D = 96, BN = 128, WG = 2, QS = 2, OS = 3),
     (E = [f16, bf16], D = 128, BN = 128, WG = 2, QS = 2, OS = 2),
-    (E = [f16, bf16], D = 128, BN = 176, WG = 2, QS = 1, OS = 1),
     (E = [f16, bf16], D = 192, BN = 96, WG = 2, QS = 1, OS = 1),
     (E = [f16, bf16], D = 256, BN = 64, WG = 2, QS = 1, OS = 2),
 ))]

@@ -2,8 +2,8 @@
 //!
 //! It reads every key and value once and computes next to nothing, so it is written for the memory: the keys
 //! are split over blocks, and within a block every row of a tile is a stream of its own, with its own
-//! running maximum, so that the loop has no reduction but the dot product's. Streams meet at the block's end, blocks
-//! in [`attention_combine`].
+//! running maximum, so that the loop has no reduction but the dot product's. The next tile is on its way while one is
+//! computed. Streams meet at the block's end, blocks in [`attention_combine`].
 //!
 //! A cache is `[batch, key heads, length, D]`, or pages of 64 keys `[pages, key heads, 64, D]` with a table
 //! `[batch, pages of a sequence]`. Each sequence has its own length. Logarithms are binary.
@@ -35,8 +35,8 @@ pub fn attention_decode<E: Half, const D: usize, const PAGED: usize>(
     require!(lengths.dim(0) == q.dim(0) && lse.dim(0) == q.dim(0) && lse.dim(1) == q.dim(1));
     require!(parts.dim(0) == q.dim(0) && parts.dim(1) == q.dim(1) && parts.dim(2) == lse.dim(2));
     require!(k.dim(1) >= 1 && q.dim(1) % k.dim(1) == 0 && table.dim(0) == q.dim(0));
-    // Keys of a tile: a page, or what fills the registers.
-    let rows = if PAGED == 1 { 64 } else { 8192 / D };
+    // Keys of a tile; a page has one or two.
+    let rows = 4096 / D;
     let (part, head, batch) = (block_idx().x, block_idx().y, block_idx().z);
     let kv_head = head / (q.dim(1) / k.dim(1));
     // A length past the cache's end counts no keys that are not there.
@@ -53,16 +53,15 @@ pub fn attention_decode<E: Half, const D: usize, const PAGED: usize>(
     let map = ThreadMap::rows(128, D / 8).vector_up_to(8);
     let tile = |t: &Global<E, 4>, j: usize| {
         let (outer, at) = if PAGED == 1 {
-            (table.get([batch, j]) as usize, 0)
+            let each = 64 / rows;
+            (table.get([batch, j / each]) as usize, j % each)
         } else {
             (batch, j)
         };
-        t.at([outer, kv_head])
-            .tile([rows, D], [at, 0])
-            .load(map)
-            .cast::<f32>()
+        t.at([outer, kv_head]).tile([rows, D], [at, 0]).load(map)
     };
-    let like = tile(k, first).map(|_| 0.0);
+    let (mut next_key, mut next_value) = (tile(k, first), tile(v, first));
+    let like = next_key.cast::<f32>().map(|_| 0.0);
     let mut acc = like.map(|x| x);
     let own = q
         .at([batch, head])
@@ -72,7 +71,10 @@ pub fn attention_decode<E: Half, const D: usize, const PAGED: usize>(
     let mut peak = like.row_vector(f32::NEG_INFINITY);
     let mut total = like.row_vector(0.0);
     for j in first..last {
-        let (key, value) = (tile(k, j), tile(v, j));
+        let (key, value) = (next_key.cast::<f32>(), next_value.cast::<f32>());
+        let next = (j + 1).min(last - 1);
+        next_key = tile(k, next);
+        next_value = tile(v, next);
         let score = key
             .cols(&own, |a, b| a * b)
             .row_sum()

@@ -9,7 +9,8 @@
 //!
 //! Rows and the scale are those of [`super::forward_hopper`].
 
-use super::place::{Place, log_sum, lowered};
+use super::place::{Place, log_sum};
+use super::running::lowered;
 use tiki::prelude::*;
 
 /// The algorithm; `seen` and `scored` are those of [`super::forward_hopper::attend`].
@@ -62,7 +63,7 @@ pub fn attend_ampere<E: Half, const D: usize, const BN: usize>(
         };
         let score = scored(gemm.dot(q_s, k_s.stage(s)), at, false);
         let next = peak.zip(&score.row_max(), f32::max);
-        let base = next.map(|p| lowered(p, scale_log2));
+        let base = next.map(|p| lowered(p, scale_log2, 0.0));
         let fade = peak.zip(&base, |p, s| exp2_fast(fma(p, scale_log2, s)));
         let prob = score.rows(&base, |x, s| exp2_fast(fma(x, scale_log2, s)));
         total = &(&total * &fade) + &prob.row_sum();

@@ -7,6 +7,12 @@
 //! values, and computes its softmax while that product runs. Probabilities go from accumulator to operand
 //! without leaving registers; rows leave through shared memory, slab by slab.
 //!
+//! What a row's exponentials are lowered by, its base, is a maximum that the row has had, not always the last: sums,
+//! accumulator and log-sum-exp share it, so it cancels. Probabilities are made with the base there is. Only if
+//! some exceed what their type holds, or the row has seen nothing yet, the maximum is taken, probabilities are made anew, and
+//! sums and accumulator fade. Three warpgroups have no registers for scores and probabilities at once: they take the
+//! maximum of each block, and it becomes the base when it is 8 binary digits above it.
+//!
 //! ```text
 //! keys       .. j-1       j      j+1        blocks of BN, the last first: it alone may reach past the keys
 //! tensor     S(j) P(j+1)V  |  S(j-1) P(j)V  |      one warpgroup; the others take their turns between
@@ -17,7 +23,9 @@
 //! that no row of a tile sees are skipped; only blocks that some row sees in part are masked, before the maximum.
 //! Logarithms are binary: `scale_log2` is the scale times log2(e), `lse` times ln 2 is natural.
 
-use super::place::{Place, log_sum, lowered};
+use super::deal::{after, deal_of, there, tile_of};
+use super::place::{Place, log_sum};
+use super::running::{in_parts, lowered, risen, too_much};
 use super::turns::{pass_turn, take_turn};
 use tiki::prelude::*;
 
@@ -55,23 +63,7 @@ pub fn attend<
     let (heads, group) = (q.dim(1) as u32, (q.dim(1) / k.dim(1)) as u32);
     // What bounds have in common for all tiles is computed here, once.
     let _ = seen(0);
-    let rows = queries.div_ceil(64 * WG) as u32;
-    let strips = heads * q.dim(0) as u32;
-    // Tiles are dealt in pairs, the first with the last of a head: under a causal mask every pair is as long as
-    // any other. A head's pairs stand together, for the second-level cache.
-    let (grid, block) = (grid_dim().x as u32, block_idx().x as u32);
-    let paired = rows * strips > grid;
-    let pairs = if paired { rows.div_ceil(2) } else { rows };
-    let dealt = |turn: u32| turn / 2 * grid + block;
-    let there = |turn: u32| dealt(turn) < pairs * strips;
-    let place = |turn: u32| {
-        let (strip, at) = (dealt(turn) / pairs, dealt(turn) % pairs);
-        (if turn % 2 == 0 { rows - 1 - at } else { at }, strip)
-    };
-    let after = |turn: u32, m: u32| {
-        let second = paired && turn % 2 == 0 && 2 * m + 1 != rows;
-        turn + if second { 1 } else { 2 - turn % 2 }
-    };
+    let deal = deal_of(queries.div_ceil(64 * WG) as u32, heads * q.dim(0) as u32);
     // The blocks of keys that the rows of a tile see: the first, and the one after the last.
     let span = |m: u32| {
         let row = m as i32 * (64 * WG) as i32;
@@ -85,8 +77,8 @@ pub fn attend<
         if elect_one() {
             let load = Load::tma();
             let mut turn = 0_u32;
-            while there(turn) {
-                let (m, strip) = place(turn);
+            while there(deal, turn) {
+                let (m, strip) = tile_of(deal, turn);
                 let (head, batch) = (strip % heads, (strip / heads) as usize);
                 let q_g = q.at([batch, head as usize]);
                 let k_g = k.at([batch, (head / group) as usize]);
@@ -102,10 +94,10 @@ pub fn attend<
                     let s = v_pipe.acquire();
                     load.copy_into(&v_g.tile([BN, D], at), v_s.stage(s), &v_pipe, s);
                 }
-                turn = after(turn, m);
+                turn = after(deal, turn, m);
             }
         }
-    } else if there(0) {
+    } else if there(deal, 0) {
         set_registers(if WG == 3 { 160 } else { 232 });
         let part = warpgroup_idx() - 1;
         let gemm = Gemm::<E>::warpgroup(Warp::new(4, 1));
@@ -123,7 +115,8 @@ pub fn attend<
             row: (m as usize * 64 * WG + 64 * part) as i32,
             key: (j * BN as u32) as i32,
         };
-        let base_of = |p: f32| lowered(p, scale_log2);
+        let probable = |x: f32, base: f32| exp2_fast(fma(x, scale_log2, base));
+        let base_of = |p: f32| lowered(p, scale_log2, 0.0);
         // Rows leave normalised, through shared memory.
         let mut leave = |acc: &Register<f32>,
                          peak: &Register<f32>,
@@ -132,9 +125,10 @@ pub fn attend<
                          strip: u32| {
             let (head, batch) = ((strip % heads) as usize, (strip / heads) as usize);
             let row = WG * m as usize + part;
+            let total = total.row_sum();
             let inverse = total.map(|l| if l == 0.0 { 0.0 } else { recip(l) });
             let o = acc.rows(&inverse, |a, i| a * i).cast::<E>();
-            let log = peak.zip(total, |p, l| log_sum(p, l, scale_log2));
+            let log = peak.zip(&total, |p, l| log_sum(p, l, scale_log2));
             lse.at_mut([batch, head]).tile_mut([64], [row]).store(&log);
             #[unroll]
             for g in 0..D / slab / OS {
@@ -164,7 +158,7 @@ pub fn attend<
             first.arrive();
         }
         let mut turn = 0_u32;
-        let (mut m, mut strip) = place(0);
+        let (mut m, mut strip) = tile_of(deal, 0);
         let (mut from, to) = span(m);
         let mut j = to - 1;
         let mut hold = q_pipe.wait();
@@ -177,9 +171,8 @@ pub fn attend<
         }
         let score = scored(score.retire(), stands(m, strip, j), true);
         let mut peak = score.row_max();
-        let base = peak.map(base_of);
-        let prob = score.rows(&base, |x, s| exp2_fast(fma(x, scale_log2, s)));
-        let mut total = prob.row_sum();
+        let prob = score.rows(&peak.map(base_of), probable);
+        let mut total = in_parts::<BN>(&prob);
         let mut held = prob.cast::<E>();
         let mut acc = gemm.zeros([64, D]);
         loop {
@@ -187,11 +180,11 @@ pub fn attend<
             let ended = j == from;
             let (last_m, last_strip) = (m, strip);
             if ended {
-                turn = after(turn, m);
-                if !there(turn) {
+                turn = after(deal, turn, m);
+                if !there(deal, turn) {
                     break;
                 }
-                (m, strip) = place(turn);
+                (m, strip) = tile_of(deal, turn);
                 (from, j) = span(m);
                 hold = q_pipe.wait();
             }
@@ -209,27 +202,37 @@ pub fn attend<
             }
             let score = scored(score.retire(), stands(m, strip, j), false);
             let old = peak.map(|p| if ended { f32::NEG_INFINITY } else { p });
-            let top = old.zip(&score.row_max(), f32::max);
-            let base = top.map(base_of);
-            let fade = old.zip(&base, |p, s| exp2_fast(fma(p, scale_log2, s)));
-            let prob = score.rows(&base, |x, s| exp2_fast(fma(x, scale_log2, s)));
-            let sum = prob.row_sum();
-            // The assembler moves a wait up over all that does not touch the product, here the softmax, but not over a
-            // branch. No sum is below zero. Small blocks of keys are faster without it.
-            if BN > 128 && vote_any(sum.raw()[0] < 0.0 || sum.raw()[1] < 0.0) {
-                warpgroup_wait(0);
+            let raised = ended || (WG == 3 && risen(&old, &score.row_max(), scale_log2));
+            let mut top = old.map(|p| p);
+            if raised {
+                top = old.zip(&score.row_max(), f32::max);
+            }
+            let none = if WG == 3 { 0.0 } else { f32::INFINITY };
+            let base = top.map(|p| lowered(p, scale_log2, none));
+            let prob = score.rows(&base, probable);
+            let mut sum = in_parts::<BN>(&prob);
+            let mut next_held = prob.cast::<E>();
+            let anew = WG < 3 && too_much(&sum);
+            if anew {
+                top = old.zip(&score.row_max(), f32::max);
+                let prob = score.rows(&top.map(base_of), probable);
+                sum = in_parts::<BN>(&prob);
+                next_held = prob.cast::<E>();
             }
             warpgroup_wait(0);
             v_pipe.release(t);
-            held = prob.cast::<E>();
+            held = next_held;
             acc = next.retire();
             if ended {
                 leave(&acc, &peak, &total, last_m, last_strip);
                 acc = acc.map(|_| 0.0);
                 total = sum;
-            } else {
+            } else if raised || anew {
+                let fade = old.zip(&top.map(base_of), probable);
                 acc = acc.rows(&fade, |a, f| a * f);
-                total = &(&total * &fade) + &sum;
+                total = &total.rows(&fade, |l, f| l * f) + &sum;
+            } else {
+                total = &total + &sum;
             }
             peak = top;
         }

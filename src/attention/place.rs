@@ -101,17 +101,6 @@ pub fn limit_turned<const BM: usize>(band: Band, score: Register<f32>, at: Place
     score
 }
 
-/// What is added to a row's scaled products before the exponential: less its peak. A row that sees nothing so far keeps its
-/// zeros: minus infinity less itself would not be a number.
-#[tiki::device]
-pub fn lowered(peak: f32, scale_log2: f32) -> f32 {
-    if peak == f32::NEG_INFINITY {
-        0.0
-    } else {
-        -(peak * scale_log2)
-    }
-}
-
 /// A row's binary log-sum-exp.
 #[tiki::device]
 pub fn log_sum(peak: f32, total: f32, scale_log2: f32) -> f32 {

@@ -105,19 +105,12 @@ pub struct Backward<'a, E: Element> {
 
 /// Queries that the statistics of rows are padded to.
 const PADDED: usize = 128;
-/// Keys from which the second instance of a row is the faster one, as measured.
-const MANY: usize = 8192;
-/// Keys below which it is, under a causal mask.
+/// Keys below which the second instance of a row is the faster one under a causal mask, as measured.
 const FEW: usize = 4096;
 
 /// Which of a row's two instances is the faster.
 fn second(width: usize, keys: usize, (_, after): Band) -> bool {
-    let causal = after == 0;
-    match width {
-        64 => causal && keys < FEW,
-        128 => keys >= MANY,
-        _ => false,
-    }
+    width == 64 && after == 0 && keys < FEW
 }
 
 /// The schedule that a device runs forward.
@@ -238,7 +231,7 @@ table! {
     hopper {
         64: [128 3 2 1] [128 2 2 1];
         96: [128 2 2 3];
-        128: [128 2 2 2] [176 2 1 1];
+        128: [128 2 2 2];
         192: [96 2 1 1];
         256: [64 2 1 2];
     }

@@ -216,7 +216,8 @@ pub fn bytes(
 #[tiki::kernel(target = "sm_90a", warps = 4,
     grid = [c.dim(0) * c.dim(1) * c.dim(2).div_ceil(64) * c.dim(3).div_ceil(64)], build(
     (E = e4m3, O = f16), (E = e4m3, O = bf16), (E = e4m3, O = f32),
-    (E = e5m2, O = f16), (E = e5m2, O = bf16), (E = e5m2, O = f32)), deny(spills))]
+    (E = e5m2, O = f16), (E = e5m2, O = bf16), (E = e5m2, O = f32),
+    (E = e4m3, O = e4m3), (E = e5m2, O = e5m2)), deny(spills))]
 /// The same of 8-bit floats, which multiply on sm_90.
 #[allow(clippy::too_many_arguments)]
 pub fn narrow<E: Element, O: Element>(

@@ -115,6 +115,8 @@ fn products<E: Element, O: Element>(
     (E = e5m2, O = bf16, BN = 128, BK = 128, STAGES = 6, SLAB = 64, PLAIN = false),
     (E = e4m3, O = f32, BN = 128, BK = 128, STAGES = 6, SLAB = 32, PLAIN = false),
     (E = e5m2, O = f32, BN = 128, BK = 128, STAGES = 6, SLAB = 32, PLAIN = false),
+    (E = e4m3, O = e4m3, BN = 128, BK = 128, STAGES = 6, SLAB = 64, PLAIN = false),
+    (E = e5m2, O = e5m2, BN = 128, BK = 128, STAGES = 6, SLAB = 64, PLAIN = false),
 ), deny(spills))]
 /// `c = act(alpha a @ b.T + bias) + beta d` (with `PLAIN`, `c = a @ b.T`); `d` is `c` itself if `own` says so.
 #[allow(clippy::too_many_arguments)]
@@ -193,6 +195,35 @@ pub fn batch_tf32<const BN: usize, const BK: usize, const STAGES: usize>(
     );
 }
 
+/// What the kernels that add parts do.
+#[tiki::device]
+#[allow(clippy::too_many_arguments)]
+fn summed<O: Element>(
+    parts: &Global<f32, 3>,
+    c: &mut Global<O, 2, Strided>,
+    bias: &Global<O, 1>,
+    d: &Global<O, 2, Strided>,
+    own: bool,
+    alpha: f32,
+    beta: f32,
+    activation: u32,
+) {
+    let (m, n) = (block_idx().y, block_idx().x);
+    let map = ThreadMap::linear(256).vector_up_to(4);
+    let mut sums = parts.at([0]).tile([32, 64], [m, n]).load(map);
+    for p in 1..parts.dim(0) {
+        sums = &sums + &parts.at([p]).tile([32, 64], [m, n]).load(map);
+    }
+    let columns = bias.tile([64], [n]);
+    let old = if own {
+        c.tile([32, 64], [m, n]).load_like(&sums)
+    } else {
+        d.tile([32, 64], [m, n]).load_like(&sums)
+    };
+    let y = finished(&sums, &columns, &old, alpha, beta, activation);
+    c.tile_mut([32, 64], [m, n]).store(&y.cast::<O>());
+}
+
 #[tiki::kernel(target = "sm_80", threads = 256, grid = [c.dim(1).div_ceil(64), c.dim(0).div_ceil(32)],
     build((O = f16), (O = bf16), (O = f32)), deny(spills))]
 /// `c = act(alpha (the parts, first to last) + bias) + beta d`; `d` is `c` itself if `own` says so.
@@ -208,18 +239,23 @@ pub fn sum_parts<O: Element>(
     activation: u32,
 ) {
     require!(parts.dim(1) == c.dim(0) && parts.dim(2) == c.dim(1) && parts.dim(0) >= 1);
-    let (m, n) = (block_idx().y, block_idx().x);
-    let map = ThreadMap::linear(256).vector_up_to(4);
-    let mut sums = parts.at([0]).tile([32, 64], [m, n]).load(map);
-    for p in 1..parts.dim(0) {
-        sums = &sums + &parts.at([p]).tile([32, 64], [m, n]).load(map);
-    }
-    let columns = bias.tile([64], [n]);
-    let old = if own {
-        c.tile([32, 64], [m, n]).load_like(&sums)
-    } else {
-        d.tile([32, 64], [m, n]).load_like(&sums)
-    };
-    let y = finished(&sums, &columns, &old, alpha, beta, activation);
-    c.tile_mut([32, 64], [m, n]).store(&y.cast::<O>());
+    summed::<O>(parts, c, bias, d, own, alpha, beta, activation);
+}
+
+#[tiki::kernel(target = "sm_90a", threads = 256, grid = [c.dim(1).div_ceil(64), c.dim(0).div_ceil(32)],
+    build((O = e4m3), (O = e5m2)), deny(spills))]
+/// [`sum_parts`] into 8-bit floats, whose conversions the older target lacks.
+#[allow(clippy::too_many_arguments)]
+pub fn sum_parts_narrow<O: Element>(
+    parts: &Global<f32, 3>,
+    c: &mut Global<O, 2, Strided>,
+    bias: &Global<O, 1>,
+    d: &Global<O, 2, Strided>,
+    own: bool,
+    alpha: f32,
+    beta: f32,
+    activation: u32,
+) {
+    require!(parts.dim(1) == c.dim(0) && parts.dim(2) == c.dim(1) && parts.dim(0) >= 1);
+    summed::<O>(parts, c, bias, d, own, alpha, beta, activation);
 }

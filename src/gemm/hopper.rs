@@ -38,12 +38,14 @@ use crate::prelude::*;
     (E = e4m3, O = f16, BM = 128, BN = 256, BK = 128, STAGES = 4, SLAB = 64, GROUP = 16, TA = 0, TB = 0, EPI = 0),
     (E = e4m3, O = bf16, BM = 128, BN = 256, BK = 128, STAGES = 4, SLAB = 64, GROUP = 16, TA = 0, TB = 0, EPI = 0),
     (E = e5m2, O = bf16, BM = 128, BN = 256, BK = 128, STAGES = 4, SLAB = 64, GROUP = 16, TA = 0, TB = 0, EPI = 0),
+    (E = e4m3, O = e4m3, BM = 128, BN = 256, BK = 128, STAGES = 4, SLAB = 64, GROUP = 16, TA = 0, TB = 0, EPI = 0),
+    (E = e5m2, O = e5m2, BM = 128, BN = 256, BK = 128, STAGES = 4, SLAB = 64, GROUP = 16, TA = 0, TB = 0, EPI = 0),
 ), deny(bank_conflicts, spills))]
 /// `c = act(alpha a @ b.T + bias) + beta d` (with `EPI = 0`, `c = a @ b.T`).
 #[allow(clippy::too_many_arguments)]
 pub fn hopper<
     E: Element,
-    O: Float,
+    O: Element,
     const BM: usize,
     const BN: usize,
     const BK: usize,

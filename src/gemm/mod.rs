@@ -18,7 +18,8 @@
 //! K in parts and adds them in their order.
 //!
 //! Accuracy: products are exact, sums are accumulated in f32 (`i32` for bytes) in an order that depends on
-//! the instance alone, and rounded once into `c`'s type. f32 is multiplied as tf32 or as three products of
+//! the instance alone, and rounded once into `c`'s type; into an 8-bit float, what is past the largest
+//! becomes the largest, infinities too. f32 is multiplied as tf32 or as three products of
 //! tf32, as [`Precision`] says.
 
 pub mod ampere;

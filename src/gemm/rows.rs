@@ -1,6 +1,6 @@
 //! The instances that [`super::product`] and its kin choose from: one row each, by element types.
 
-use super::batch::{batch, batch_tf32, sum_parts};
+use super::batch::{batch, batch_tf32, sum_parts, sum_parts_narrow};
 use super::hopper::{few, hopper, tf32};
 use super::table::{ALONG, ANY, BATCH, Launched, Lies, Parts, Row, Run, Takes};
 use super::{Precision, ampere};
@@ -14,7 +14,7 @@ mod sealed {
 /// Element types with instances: `E @ E.T` into `O`.
 #[diagnostic::on_unimplemented(
     message = "the library has no product of `{Self}` into `{O}`",
-    note = "there are f16, bf16 and f32 into themselves, e4m3 and e5m2 into f16, bf16 or f32, i8 into i32"
+    note = "there are f16, bf16 and f32 into themselves, e4m3 and e5m2 into f16, bf16, f32 or themselves, i8 into i32"
 )]
 pub trait Product<O: Element>: Element + sealed::Sealed<O> {
     /// Its instances.
@@ -36,13 +36,16 @@ pub trait Product<O: Element>: Element + sealed::Sealed<O> {
 
 macro_rules! parts_summed {
     ($o:ty) => {
+        parts_summed!($o, sum_parts);
+    };
+    ($o:ty, $kernel:ident) => {
         fn sum_parts(
             stream: &Stream,
             parts: &Tensor<f32, 3>,
             c: &mut Tensor<$o, 2>,
             p: &Parts<$o>,
         ) -> Launched {
-            sum_parts::<$o>::launch(
+            $kernel::<$o>::launch(
                 stream,
                 parts,
                 c,
@@ -98,7 +101,7 @@ macro_rules! halves {
 halves! { f16 bf16 }
 
 macro_rules! narrow {
-    ($($e:ty => $o:ty, $slab:literal, [$($wide:tt)*];)*) => {$(
+    ($($e:ty => $o:ty, $slab:literal, $sum:ident, [$($wide:tt)*];)*) => {$(
         impl sealed::Sealed<$o> for $e {}
         impl Product<$o> for $e {
             fn rows() -> &'static [Row<$e, $o>] {
@@ -116,18 +119,20 @@ macro_rules! narrow {
                 ];
                 ROWS
             }
-            parts_summed!($o);
+            parts_summed!($o, $sum);
         }
     )*};
 }
 
 narrow! {
-    e4m3 => f16, 64, [hopper_row!(e4m3, f16, (128, 256, 128, 4, 64, 16), (0, 0), 0, 1.0),];
-    e4m3 => bf16, 64, [hopper_row!(e4m3, bf16, (128, 256, 128, 4, 64, 16), (0, 0), 0, 1.0),];
-    e4m3 => f32, 32, [];
-    e5m2 => f16, 64, [];
-    e5m2 => bf16, 64, [hopper_row!(e5m2, bf16, (128, 256, 128, 4, 64, 16), (0, 0), 0, 1.0),];
-    e5m2 => f32, 32, [];
+    e4m3 => f16, 64, sum_parts, [hopper_row!(e4m3, f16, (128, 256, 128, 4, 64, 16), (0, 0), 0, 1.0),];
+    e4m3 => bf16, 64, sum_parts, [hopper_row!(e4m3, bf16, (128, 256, 128, 4, 64, 16), (0, 0), 0, 1.0),];
+    e4m3 => f32, 32, sum_parts, [];
+    e5m2 => f16, 64, sum_parts, [];
+    e5m2 => bf16, 64, sum_parts, [hopper_row!(e5m2, bf16, (128, 256, 128, 4, 64, 16), (0, 0), 0, 1.0),];
+    e5m2 => f32, 32, sum_parts, [];
+    e4m3 => e4m3, 64, sum_parts_narrow, [hopper_row!(e4m3, e4m3, (128, 256, 128, 4, 64, 16), (0, 0), 0, 1.0),];
+    e5m2 => e5m2, 64, sum_parts_narrow, [hopper_row!(e5m2, e5m2, (128, 256, 128, 4, 64, 16), (0, 0), 0, 1.0),];
 }
 
 impl sealed::Sealed<f32> for f32 {}

@@ -12,6 +12,7 @@ mod mutants;
 mod packed;
 mod reference;
 mod scores;
+mod spare;
 mod sweep;
 
 use tiki::Device;

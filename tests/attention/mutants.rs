@@ -3,13 +3,16 @@
 //! Invariant: without any one of its barriers, fences, waits, commits and arrivals, with a wait for one group less, or with
 //! the parity of a wait held at 0 or at 1, a kernel is refused, reported by the machine or gives another
 //! result, unless [`SPARE`] says why it cannot matter. Witness: every such instruction of the text, forward and backward, of
-//! Ampere's schedules. The instructions are found by what the table says they do. `TIKI_MUTANTS=all` runs all of them (hours on a slow
+//! both schedules. The instructions are found by what the table says they do. `TIKI_MUTANTS=all` runs all of them (hours on a slow
 //! machine); otherwise every twelfth.
 
 use crate::machine;
 use crate::reference::Random;
+use crate::spare::SPARE;
 use std::collections::BTreeMap;
-use tiki::attention::banded::{attention_ampere, attention_backward_ampere};
+use tiki::attention::banded::{
+    attention_ampere, attention_backward_ampere, attention_backward_hopper, attention_hopper,
+};
 use tiki::compiler::artifact::Artifact;
 use tiki::compiler::isa::effects::{Async as Part, Barrier, Flow};
 use tiki::compiler::ptx::{Module, Stmt};
@@ -17,12 +20,10 @@ use tiki::prelude::f16;
 use tiki::vm::{Async, Checks, Options};
 use tiki::{Call, Device, LaunchError, Tensor};
 
-/// What may be missing without a trace: kernel, what is done to which instruction, how often it survives, and why.
-const SPARE: &[(&str, &str, usize, &str)] = &[];
-
 /// A text with one line changed.
 struct Mutant {
     what: String,
+    line: u32,
     text: String,
 }
 
@@ -61,6 +62,7 @@ fn mutants(text: &str) -> Vec<Mutant> {
             let mut push = |what: &str, line, to: String| {
                 all.push(Mutant {
                     what: format!("{what} {name}"),
+                    line,
                     text: with(line, to),
                 });
             };
@@ -146,7 +148,8 @@ fn survivors(
             .zip(&right)
             .any(|(device, right)| run(device, altered).map_or(true, |bytes| bytes != *right));
         println!(
-            "{kernel}: {} {}",
+            "{kernel}: line {}: {} {}",
+            mutant.line,
             mutant.what,
             if found { "found" } else { "NOT FOUND" }
         );
@@ -203,10 +206,11 @@ fn forward(
     device: &Device,
     artifact: &'static Artifact,
     grid: [u64; 3],
+    lengths: (usize, usize),
 ) -> Result<Vec<u8>, LaunchError> {
-    let [q, k, v, _] = inputs(device, FORWARD, 64)?;
+    let [q, k, v, _] = inputs(device, lengths, 64)?;
     let mut out = device.zeros::<f16, 4>(q.shape())?;
-    let mut lse = device.zeros::<f32, 3>([1, 1, FORWARD.0])?;
+    let mut lse = device.zeros::<f32, 3>([1, 1, lengths.0])?;
     let stream = device.stream();
     {
         let mut call = Call::new(&stream, artifact)?;
@@ -236,7 +240,7 @@ fn backward(
     let top = device.tensor_from(&top, [1, 1, padded])?;
     let delta = device.tensor_from(&vec![0.125_f32; padded], [1, 1, padded])?;
     let mut sums = device.zeros::<f32, 4>(sums)?;
-    let mut turns = device.zeros::<u32, 3>([1, 1, padded / 32])?;
+    let mut turns = device.zeros::<u32, 3>([1, 1, padded / 32 + 1])?;
     let (mut dk, mut dv) = (
         device.zeros::<f16, 4>(k.shape())?,
         device.zeros::<f16, 4>(k.shape())?,
@@ -255,7 +259,8 @@ fn backward(
         call.scalar(12, 1_u32 << 30)?.scalar(13, 1_u32 << 30)?;
         call.grid(grid)?.launch()?;
     }
-    Ok(bytes(&[sums.to_vec()?, wide(&dk)?, wide(&dv)?]))
+    let told = turns.to_vec()?.iter().map(|t| *t as f32).collect();
+    Ok(bytes(&[sums.to_vec()?, told, wide(&dk)?, wide(&dv)?]))
 }
 
 #[test]
@@ -263,7 +268,7 @@ fn forward_on_ampere() {
     let artifact = attention_ampere::<f16, 64, 64>::ARTIFACT;
     let grid = [FORWARD.0.div_ceil(64) as u64, 1, 1];
     survivors("forward_ampere", (8, 0), artifact, &|d, a| {
-        forward(d, a, grid)
+        forward(d, a, grid, FORWARD)
     });
 }
 
@@ -274,5 +279,24 @@ fn backward_on_ampere() {
     let sums = [1, 1, BACKWARD.0, 64];
     survivors("backward_ampere", (8, 0), artifact, &|d, a| {
         backward(d, a, grid, sums, 64)
+    });
+}
+
+#[test]
+fn forward_on_hopper() {
+    // One block takes all five tiles of queries.
+    let artifact = attention_hopper::<f16, 64, 128, 2, 2, 1>::ARTIFACT;
+    survivors("forward_hopper", (9, 0), artifact, &|d, a| {
+        forward(d, a, [1, 1, 1], (600, 350))
+    });
+}
+
+#[test]
+fn backward_on_hopper() {
+    let grid = [BACKWARD.1.div_ceil(128) as u64, 1, 1];
+    let sums = [1, 1, BACKWARD.0.next_multiple_of(128), 128];
+    let artifact = attention_backward_hopper::<f16, 128, 64, 0>::ARTIFACT;
+    survivors("backward_hopper", (9, 0), artifact, &|d, a| {
+        backward(d, a, grid, sums, 128)
     });
 }

@@ -98,6 +98,7 @@ fn many_products_in_one_kernel() {
             batches_and_groups::<f16, f16>(device, (3, 136, 136, 72)),
             batches_and_groups::<bf16, bf16>(device, (3, 24, 35, 17)),
             batches_and_groups::<e4m3, bf16>(device, (2, 130, 72, 144)),
+            batches_and_groups::<e4m3, e4m3>(device, (2, 130, 72, 144)),
         ]
     });
     in_all_orders("sm_80", |device| {

@@ -1,7 +1,5 @@
 //! Scans: along rows of every width, with several tiles and more than one group of tiles; in both directions; with and
-//! without the element itself; along the first axis of a matrix; recurrences against a sequential loop in f64.
-//!
-//! The order of combination is fixed by the layout, so there is nothing between two devices, bit for bit.
+//! without the element itself; recurrences against a sequential loop in f64. The order of combination is fixed by the layout, so there is nothing between two devices, bit for bit.
 
 use super::cases::{Result, U, poisoned, push, typed, wide};
 use super::formulas::near;
@@ -127,14 +125,28 @@ fn special(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
     let input = device.tensor_from(&x, [1, 5000])?;
     scan::<f32, SUM, false, false, 4096, 1, 256, 2>::launch(&stream, &input, &mut sums)?;
     scan::<f32, MAX, false, false, 4096, 1, 256, 2>::launch(&stream, &input, &mut tops)?;
+    let (mut held, mut backwards) = (poisoned(device, [1, 5000])?, poisoned(device, [1, 5000])?);
+    scan_ring::<f32, SUM, false, false, 128, 4, 32, 4, 2, 4, 2>::launch(
+        &stream, &input, &mut held,
+    )?;
+    scan_ring::<f32, MAX, false, true, 2048, 4, 64, 3, 1, 2, 2>::launch(
+        &stream,
+        &input,
+        &mut backwards,
+    )?;
     let x: Vec<f64> = wide(&x);
-    for (max, got) in [(false, sums.to_vec()?), (true, tops.to_vec()?)] {
-        let (want, _) = scanned(&x, 5000, max, false, false);
+    for (max, reverse, got) in [
+        (false, false, sums.to_vec()?),
+        (true, false, tops.to_vec()?),
+        (false, false, held.to_vec()?),
+        (true, true, backwards.to_vec()?),
+    ] {
+        let (want, _) = scanned(&x, 5000, max, false, reverse);
         // Sums of few subnormals are exact.
         let verdict = verdict(&got, &want, &want, 0.0, true);
         push(
             out,
-            format!("special values, greatest {max}"),
+            format!("special values, greatest {max}, reverse {reverse}"),
             None,
             &got,
             verdict,
@@ -241,13 +253,13 @@ pub fn all(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
         (bf16, SUM, false, false, [8192, 8, 128, 3], &[[2, 16392]])
     );
     scans!(device, out, scan_ring;
-        (f32, SUM, true, true, [2048, 4, 128, 5, 2], &[[3, 20_484], [0, 64], [2, 0]]),
-        (f32, MAX, false, true, [2048, 4, 128, 3, 1], &[[3, 20_484], [1, 4]]),
-        (f32, SUM, false, false, [4096, 4, 256, 3, 1], &[[1, 4096 * 67 + 4], [3, 20_480]]),
-        (f32, SUM, false, false, [4096, 4, 128, 4, 2], &[[1, 4096 * 67 + 4], [3, 20_480]]),
-        (f32, SUM, false, false, [128, 4, 32, 4, 2], &[[1, 128 * 1060 + 4]]),
-        (f16, SUM, false, false, [8192, 8, 128, 4, 2], &[[2, 16384], [1, 65536]]),
-        (bf16, SUM, false, false, [8192, 8, 128, 3, 1], &[[2, 16392]])
+        (f32, SUM, true, true, [2048, 4, 128, 5, 2, 1, 2], &[[3, 20_484], [0, 64], [2, 0]]),
+        (f32, MAX, false, true, [2048, 4, 64, 3, 1, 2, 2], &[[3, 20_484], [1, 4]]),
+        (f32, MAX, true, false, [128, 4, 32, 3, 1, 2, 2], &[[2, 128 * 70 + 4], [3, 1000]]),
+        (f32, SUM, false, false, [4096, 4, 128, 4, 2, 4, 3], &[[1, 4096 * 67 + 4], [3, 20_480]]),
+        (f32, SUM, false, false, [128, 4, 32, 4, 2, 4, 2], &[[1, 128 * 1060 + 4], [5, 128 * 40]]),
+        (f16, SUM, false, false, [8192, 8, 128, 4, 2, 4, 3], &[[2, 16384], [1, 65536]]),
+        (bf16, SUM, false, false, [8192, 8, 128, 4, 2, 4, 3], &[[2, 16392]])
     );
     recurrences!(device, out, recurrence;
         (f32, false, false, [2048, 1, 256, 2], &SHAPES),
@@ -276,8 +288,8 @@ pub fn all(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
 pub fn waiting(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
     scans!(device, out, scan; (f32, SUM, false, true, [128, 1, 32, 2], &[[2, 128 * 33]]));
     scans!(device, out, scan_ring;
-        (f32, MAX, false, true, [2048, 4, 128, 3, 1], &[[2, 20_484]]),
-        (f16, SUM, false, false, [8192, 8, 128, 4, 2], &[[1, 65536]])
+        (f32, MAX, false, true, [2048, 4, 64, 3, 1, 2, 2], &[[2, 20_484]]),
+        (f16, SUM, false, false, [8192, 8, 128, 4, 2, 4, 3], &[[1, 65536]])
     );
     recurrences!(device, out, recurrence; (f32, false, true, [128, 1, 32, 2], &[[2, 128 * 33]]));
     recurrences!(device, out, recurrence_rows; (f32, true, true, [256, 1, 64, 2, 4], &[[2, 1000]]));

@@ -15,6 +15,8 @@
 mod check;
 mod lend;
 
+use std::time::{Duration, Instant};
+
 use arrayvec::ArrayVec;
 use tiki_kernel::artifact::{Artifact, Hidden, ParamKind};
 
@@ -23,7 +25,7 @@ use crate::element::Element;
 use crate::error::{LaunchError, Place};
 use crate::fact::{ArithmeticError, FactError};
 use crate::kernel::{Kernel, Plan};
-use crate::machine::{Kind, Shot};
+use crate::machine::{Kind, Machine, RawStream, Shot};
 use crate::stream::Stream;
 use crate::tensor::{Operand, Tensor};
 use crate::tensor_map::{AXES, MapOf, Maps};
@@ -33,6 +35,8 @@ const TENSORS: usize = 32;
 
 /// Workspaces a kernel can take.
 const WORKSPACES: usize = 4;
+
+type Done = Result<(), LaunchError>;
 
 /// A launch under construction.
 #[derive(Debug)]
@@ -205,6 +209,27 @@ impl<'a> Call<'a> {
 
     /// Hands the kernel over to the stream. May be called again: the same launch once more.
     pub fn launch(&mut self) -> Result<(), LaunchError> {
+        self.launch_by(|machine, shot, at| machine.launch(shot, at))
+    }
+
+    /// The time of the driver's own call alone, the least part of a launch that there can be: the mean of so many in a row,
+    /// each of which launches the kernel. None for an empty grid.
+    pub fn driver_time(&mut self, times: u32) -> Result<Duration, LaunchError> {
+        let mut spent = Duration::ZERO;
+        self.launch_by(|machine, shot, at| {
+            let begun = Instant::now();
+            for _ in 0..times {
+                machine.launch(shot, at)?;
+            }
+            spent = begun.elapsed() / times.max(1);
+            Ok(())
+        })?;
+        Ok(spent)
+    }
+
+    /// Checks, and hands over in this way.
+    #[inline]
+    fn launch_by(&mut self, by: impl FnOnce(&dyn Machine, &Shot<'_>, RawStream) -> Done) -> Done {
         if self.given != self.plan.params().len() {
             return Err(self.wrong_count(self.given));
         }
@@ -214,12 +239,13 @@ impl<'a> Call<'a> {
         }
         // What the launcher adds is taken away again whatever happens, so that the next time begins alike.
         let own = self.args.words().len();
-        let launched = self.enqueue();
+        let launched = self.enqueue(by);
         self.args.truncate(own);
         launched
     }
 
-    fn enqueue(&mut self) -> Result<(), LaunchError> {
+    #[inline]
+    fn enqueue(&mut self, by: impl FnOnce(&dyn Machine, &Shot<'_>, RawStream) -> Done) -> Done {
         let (device, stream) = (self.stream.device(), self.stream.id());
         let machine = device.machine();
         let mut lock = device.lock();
@@ -284,7 +310,7 @@ impl<'a> Call<'a> {
             dependent: self.plan.dependent(),
             args: &self.args,
         };
-        let launched = machine.launch(&shot, order.raw(stream));
+        let launched = by(machine, &shot, order.raw(stream));
         if launched.is_ok() && !capturing {
             order.next(stream);
             for (operand, _, writes) in &self.operands {

@@ -18,15 +18,18 @@
 //! on every run. A row's words are zeroed before the launch; a word that is not there reads as 0.
 //!
 //! - [`before_tile`]: one warp, tiles of rows; `2 * tiles` words a row. [`before_in_group`] and [`before_with_groups`] are its
-//!   two steps, for those who take the second when other blocks have surely taken the first.
+//!   two steps.
+//! - [`asked_totals`], [`warp_before`]: all threads of a block that takes tile after tile; a word a tile.
 //! - [`before_steps`]: the same of recurrences `h = a * h + b`; `3 * tiles` words a row.
 //! - [`asked_columns`], [`before_columns`]: each thread a column of its own; a word a column for each tile and each group
 //!   of `G`.
 
 mod columns;
+mod folds;
 mod steps;
 
 pub use columns::{asked_columns, before_columns};
+pub use folds::{asked_totals, warp_before};
 pub use steps::{
     asked_step_groups, asked_steps, before_steps, composed, composed_lanes, publish_step,
     steps_in_group, value_with_groups,

@@ -546,9 +546,9 @@ mod tests {
             // Lane 5 holds row 1, columns 2 and 3 first.
             assert_eq!(
                 (
-                    d.coordinate(5, 0, 2),
-                    d.coordinate(5, 1, 2),
-                    d.coordinate(5, 2, 2)
+                    d.coordinate(5, 0, 2).to_vec(),
+                    d.coordinate(5, 1, 2).to_vec(),
+                    d.coordinate(5, 2, 2).to_vec()
                 ),
                 (vec![1, 2], vec![1, 3], vec![9, 2])
             );

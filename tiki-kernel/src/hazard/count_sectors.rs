@@ -7,10 +7,9 @@ use crate::artifact::ParamKind;
 use crate::ast::Span;
 use crate::check::map::linear;
 use crate::diag::{Diag, Sink, codes};
-use crate::ir::{Access, Deny, GlobalView, Kernel, TensorType};
+use crate::ir::{Access, Coordinates, Deny, GlobalView, Kernel, TensorType};
 use crate::report::Report;
 use crate::schedule::narrow_global::contiguous_axis;
-use std::collections::BTreeSet;
 use tiki_layout::banks::SECTOR_BYTES;
 
 /// Counts one access.
@@ -26,32 +25,33 @@ pub(super) fn tile(
     report: &mut Report,
 ) {
     let bytes = i64::from(t.dtype.bytes());
-    let rank = t.shape.len();
     let along = contiguous_axis(kernel, view);
     let n = access.vector.max(1);
     let writes = verb == "store";
     let priced = |t: &TensorType, n: u32| {
+        let all = Coordinates::new(&t.dist, t.shape.len());
         worst(t, n as usize, |lanes, v| {
-            let mut sectors = BTreeSet::new();
-            let mut cells = BTreeSet::new();
+            let mut cells: Vec<(u64, i64)> = Vec::new();
             for thread in lanes.iter().flatten() {
                 if writes && !super::first_holder(&t.dist, *thread as u32) {
                     continue;
                 }
-                let mut at = t.dist.coordinate(*thread, v, rank);
+                let mut at = all.at(*thread, v);
                 let within = along.map_or(0, |a| std::mem::take(&mut at[a]));
                 let (row, within) = match fixed_row(kernel, view, &at) {
-                    Some(row) => (Vec::new(), (row + i64::from(within)) * bytes),
-                    None => (at, i64::from(within) * bytes),
+                    Some(row) => (0, (row + i64::from(within)) * bytes),
+                    None => (numbered(&at, &t.shape), i64::from(within) * bytes),
                 };
-                for byte in (within..within + bytes * i64::from(n)).step_by(bytes as usize) {
-                    sectors.insert((row.clone(), byte / SECTOR_BYTES));
-                    cells.insert((row.clone(), byte));
-                }
+                let run = (within..within + bytes * i64::from(n)).step_by(bytes as usize);
+                cells.extend(run.map(|byte| (row, byte)));
             }
+            cells.sort_unstable();
+            cells.dedup();
+            let least = (cells.len() as u32 * bytes as u32).div_ceil(SECTOR_BYTES as u32);
+            cells.dedup_by_key(|(row, byte)| (*row, *byte / SECTOR_BYTES));
             Some(Cost {
-                taken: sectors.len() as u32,
-                least: (cells.len() as u32 * bytes as u32).div_ceil(SECTOR_BYTES as u32),
+                taken: cells.len() as u32,
+                least,
             })
         })
     };
@@ -94,6 +94,13 @@ pub(super) fn tile(
         }
         sink.push(diag);
     }
+}
+
+/// A coordinate as one number.
+fn numbered(at: &[u32], shape: &[u32]) -> u64 {
+    at.iter()
+        .zip(shape)
+        .fold(0, |n, (c, s)| n * u64::from(*s) + u64::from(*c))
 }
 
 /// Elements from the tile's first to this row's, if facts fix the pitch.

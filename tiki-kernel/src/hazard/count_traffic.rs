@@ -18,6 +18,7 @@ use crate::ir::visit::each;
 use crate::ir::{
     Access, Deny, Edge, Kernel, Mma, MmaKind, Op, Operand, SharedView, StmtKind, TensorType, Value,
 };
+use crate::ir::{Coordinates, within};
 use crate::report::Report;
 use crate::schedule::fragments::{self, How, Part, Side};
 use tiki_layout::banks::{BankError, SharedAccess};
@@ -133,18 +134,15 @@ pub(super) fn worst(
     n: usize,
     cost: impl Fn(&[Option<usize>], usize) -> Option<Cost>,
 ) -> Option<Cost> {
-    let rank = t.shape.len();
-    let threads = t.dist.thread_count() as usize;
+    let all = Coordinates::new(&t.dist, t.shape.len());
+    let threads = all.threads();
     let mut worst = Cost::default();
     for first in (0..threads).step_by(32) {
-        for v in (0..t.dist.len()).step_by(n) {
+        for v in (0..all.values()).step_by(n) {
             let lanes: Vec<Option<usize>> = (first..(first + 32).min(threads))
                 .map(|thread| {
-                    let at = t.dist.coordinate(thread, v, rank);
-                    at.iter()
-                        .zip(&t.shape)
-                        .all(|(c, s)| c < s)
-                        .then_some(thread)
+                    let there = within(&all.at(thread, v), &t.shape);
+                    there.then_some(thread)
                 })
                 .collect();
             let c = cost(&lanes, v)?;

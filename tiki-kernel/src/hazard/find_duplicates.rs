@@ -9,7 +9,9 @@ use super::evaluate::{Evaluator, Symbol};
 use super::first_holder;
 use crate::ast::Span;
 use crate::diag::{Diag, Sink, codes};
-use crate::ir::{Block, GlobalView, Kernel, MemoryOrder, StmtKind, Touched, Uniform, Value, visit};
+use crate::ir::{
+    Block, Coordinate, GlobalView, Kernel, MemoryOrder, StmtKind, Touched, Uniform, Value, visit,
+};
 use std::collections::HashMap;
 
 /// Checks every plain global store.
@@ -91,7 +93,7 @@ impl<'a> Walk<'a, '_> {
             return;
         };
         let rank = t.shape.len();
-        let mut owner: HashMap<Vec<u32>, u32> = HashMap::new();
+        let mut owner: HashMap<Coordinate, u32> = HashMap::new();
         for thread in (0..t.dist.thread_count()).filter(|i| first_holder(&t.dist, *i)) {
             for v in 0..t.dist.len() {
                 let at = t.dist.coordinate(thread as usize, v, rank);

@@ -25,6 +25,7 @@ pub mod count_traffic;
 pub mod evaluate;
 pub mod find_duplicates;
 pub mod follow_stages;
+mod offsets;
 mod requests;
 mod stage_rules;
 mod stages;

@@ -5,11 +5,12 @@
 //! against those of the other lives since the last barrier, byte for byte, and what is written ends what lay there.
 
 use super::conflict::{Found, conflict, verb};
+use super::offsets::Offsets;
 use super::track_shared::{Access, Active, Kind, Walk};
 use crate::ast::Span;
 use crate::diag::{Diag, codes};
 use crate::ir::{self, Touched};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 impl Walk<'_, '_> {
     /// What the author's instructions touch is known by allocation alone.
@@ -128,18 +129,18 @@ impl Walk<'_, '_> {
             }
             match self.in_storage(a, 1) {
                 Some(bytes) => {
-                    let gone: BTreeSet<i64> = bytes
+                    let gone: Offsets = bytes
                         .cells
                         .iter()
                         .flatten()
                         .map(|(_, at)| (at - i64::from(from)).div_euclid(size))
                         .collect();
                     let w = &mut self.written[other];
-                    if gone.iter().any(|at| w.may.contains(at)) || w.somewhere {
+                    if w.may.meets(&gone) || w.somewhere {
                         w.ended = Some((a.span, a.alloc));
                     }
-                    w.may.retain(|at| !gone.contains(at));
-                    w.must.retain(|at| !gone.contains(at));
+                    w.may.remove(&gone);
+                    w.must.remove(&gone);
                 }
                 None => self.written[other].must.clear(),
             }

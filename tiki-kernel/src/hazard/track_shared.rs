@@ -15,12 +15,14 @@
 
 use super::conflict::{Found, conflict, verb};
 use super::evaluate::{Evaluator, Symbol};
+use super::offsets::Offsets;
 use super::{Unproven, first_holder};
 use crate::ast::Span;
 use crate::diag::{Diag, Sink, codes};
 use crate::ir::asynchronous::{Async, Operand, TensorCopyKind};
 use crate::ir::{
-    Barrier, Block, Dist, Kernel, Op, Place, SharedView, StmtKind, Uniform, Value, Var, visit,
+    Barrier, Block, Coordinates, Dist, Kernel, Op, Place, SharedView, StmtKind, Uniform, Value,
+    Var, visit, within,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -85,8 +87,8 @@ pub(super) struct Access {
 /// What is written of an allocation.
 #[derive(Clone, Default)]
 pub(super) struct Written {
-    pub(super) may: BTreeSet<i64>,
-    pub(super) must: BTreeSet<i64>,
+    pub(super) may: Offsets,
+    pub(super) must: Offsets,
     /// Something is written at offsets that are not known.
     pub(super) somewhere: bool,
     /// Its storage went to another allocation: where, and which.
@@ -243,7 +245,7 @@ impl<'a> Walk<'a, '_> {
         self.pending.extend(rest);
         if !both {
             for (w, a) in self.written.iter_mut().zip(after) {
-                w.must = w.must.intersection(&a.must).copied().collect();
+                w.must.keep(&a.must);
             }
         }
         self.set_in(then);
@@ -395,14 +397,15 @@ impl<'a> Walk<'a, '_> {
         here: &Active,
     ) -> Access {
         let mut cells = Vec::new();
+        let all = Coordinates::new(dist, shape.len());
         let active = |t: &usize| here.threads.get(*t) == Some(&true);
         for thread in (0..dist.thread_count() as usize).filter(active) {
             if kind == Kind::Write && !first_holder(dist, thread as u32) {
                 continue;
             }
-            for value in 0..dist.len() {
-                let at = dist.coordinate(thread, value, shape.len());
-                if at.iter().zip(shape).all(|(c, s)| c < s) {
+            for value in 0..all.values() {
+                let at = all.at(thread, value);
+                if within(&at, shape) {
                     cells.push((thread as u32, view.linear(&at)));
                 }
             }
@@ -551,7 +554,7 @@ impl<'a> Walk<'a, '_> {
         let undefined = match cells {
             Some(cells) => cells
                 .iter()
-                .find(|c| !w.may.contains(&c.1))
+                .find(|c| !w.may.contains(c.1))
                 .filter(|_| !w.somewhere)
                 .copied(),
             None => None,
@@ -573,7 +576,7 @@ impl<'a> Walk<'a, '_> {
             }
             self.sink.push(diag);
         } else if a.kind == Kind::Read {
-            let proven = cells.is_some_and(|cells| cells.iter().all(|c| w.must.contains(&c.1)));
+            let proven = cells.is_some_and(|cells| cells.iter().all(|c| w.must.contains(c.1)));
             if !proven {
                 self.unproven.add(
                     a.span,

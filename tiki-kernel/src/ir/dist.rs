@@ -22,6 +22,7 @@
 //! The modes may reach past the tensor's shape; such a (thread, value) holds nothing (*absent*): it is
 //! not loaded, not stored and does not count in a reduction.
 
+use super::Coordinate;
 use std::fmt;
 
 /// One digit of a thread or value index.
@@ -83,21 +84,19 @@ impl Dist {
     }
     /// The build-time part of value `v`'s coordinate, for a tensor of `rank` axes.
     #[must_use]
-    pub fn value_offset(&self, v: usize, rank: usize) -> Vec<u32> {
+    pub fn value_offset(&self, v: usize, rank: usize) -> Coordinate {
         offset(&self.values, v, rank)
     }
     /// The thread's part of the coordinate.
     #[must_use]
-    pub fn thread_offset(&self, thread: usize, rank: usize) -> Vec<u32> {
+    pub fn thread_offset(&self, thread: usize, rank: usize) -> Coordinate {
         offset(&self.threads, thread, rank)
     }
     /// The coordinate of (thread, value).
     #[must_use]
-    pub fn coordinate(&self, thread: usize, v: usize, rank: usize) -> Vec<u32> {
+    pub fn coordinate(&self, thread: usize, v: usize, rank: usize) -> Coordinate {
         let mut at = self.thread_offset(thread, rank);
-        for (a, b) in at.iter_mut().zip(self.value_offset(v, rank)) {
-            *a += b;
-        }
+        advance(&mut at, &self.values, v);
         at
     }
     /// One past the largest coordinate along `axis`, whatever the shape.
@@ -195,16 +194,21 @@ impl Dist {
     }
 }
 
-fn offset(modes: &[Mode], mut index: usize, rank: usize) -> Vec<u32> {
-    let mut at = vec![0; rank];
+fn offset(modes: &[Mode], index: usize, rank: usize) -> Coordinate {
+    let mut at = Coordinate::origin(rank);
+    advance(&mut at, modes, index);
+    at
+}
+
+fn advance(at: &mut [u32], modes: &[Mode], index: usize) {
+    let mut index = index as u32;
     for m in modes {
-        let digit = (index % m.extent as usize) as u32;
-        index /= m.extent as usize;
+        let digit = index % m.extent;
+        index /= m.extent;
         if let Some(axis) = m.axis {
             at[axis as usize] += digit * m.step;
         }
     }
-    at
 }
 
 impl fmt::Display for Dist {
@@ -265,7 +269,7 @@ mod tests {
         for t in 0..4 {
             for v in 0..d.len() {
                 let c = d.coordinate(t, v, 2);
-                assert_eq!(r.coordinate(t, d.reduced_index(1, v), 1), vec![c[0]]);
+                assert_eq!(r.coordinate(t, d.reduced_index(1, v), 1)[..], c[..1]);
             }
         }
     }

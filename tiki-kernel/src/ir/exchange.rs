@@ -8,7 +8,7 @@
 //! Invariant: all warps do the same, and every element that the new distribution holds comes from a lane of
 //! the same warp; otherwise there is no exchange.
 
-use super::{Dist, TensorType};
+use super::{Coordinate, Dist, TensorType};
 use std::collections::{BTreeMap, HashMap};
 
 const LANES: usize = 32;
@@ -126,7 +126,7 @@ fn wanted(tensor: &TensorType, to: &Dist) -> Option<Vec<Vec<Option<Source>>>> {
     let rank = shape.len();
     let mut wanted = vec![vec![None; to.len()]; LANES];
     for warp in 0..threads / LANES {
-        let mut holders: HashMap<Vec<u32>, Vec<Source>> = HashMap::new();
+        let mut holders: HashMap<Coordinate, Vec<Source>> = HashMap::new();
         for lane in 0..LANES {
             for i in 0..from.len() {
                 let at = from.coordinate(warp * LANES + lane, i, rank);

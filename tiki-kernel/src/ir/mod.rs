@@ -23,6 +23,7 @@
 
 pub mod asynchronous;
 pub mod build;
+pub mod coordinate;
 pub mod dist;
 pub mod exchange;
 mod op;
@@ -35,6 +36,7 @@ pub mod visit;
 mod written;
 
 pub use asynchronous::{Async, Mma, MmaKind, Operand, TensorCopy, TensorCopyKind, Transaction};
+pub use coordinate::{Coordinate, Coordinates, within};
 pub use dist::{Dist, Mode};
 pub use op::{
     Binary, Compare, Const, Input, Map, Op, Reduce, ReduceOp, Region, Round, Scan, ScanOp, Shuffle,

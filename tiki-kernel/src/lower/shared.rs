@@ -22,7 +22,7 @@ use super::emit::Once;
 use super::global::{Shape, moved};
 use super::guards::guard;
 use super::tiles::Element;
-use crate::ir::{SharedView, TensorType, Value, Xor};
+use crate::ir::{Coordinates, SharedView, TensorType, Value, Xor, within};
 use crate::isa::{self, Space, Ty};
 use crate::ptx::Operand;
 use std::collections::HashMap;
@@ -70,8 +70,8 @@ pub(super) fn top(x: Xor) -> u32 {
 }
 
 pub(super) fn plan(view: &SharedView, t: &TensorType) -> Plan {
-    let rank = t.shape.len();
-    let place = |thread: usize, v: usize| open_linear(view, &t.dist.coordinate(thread, v, rank));
+    let all = Coordinates::new(&t.dist, t.shape.len());
+    let place = |thread: usize, v: usize| open_linear(view, &all.at(thread, v));
     let Some(form) = read_form(&t.dist, |thread| place(thread, 0)) else {
         return Plan::Each;
     };
@@ -80,28 +80,29 @@ pub(super) fn plan(view: &SharedView, t: &TensorType) -> Plan {
         .collect();
     let (form, k) = constant_last(view, form, k);
     let threads = t.dist.thread_count() as usize;
-    let present = |thread: usize, v: usize| {
-        t.dist
-            .coordinate(thread, v, rank)
-            .iter()
-            .zip(&t.shape)
-            .all(|(c, s)| c < s)
-    };
-    let all = |f: &dyn Fn(i64, usize, usize) -> bool| {
-        (0..threads).all(|thread| {
-            let base = form.at(thread as u32);
-            (0..t.dist.len()).all(|v| !present(thread, v) || f(base, v, thread))
-        })
-    };
-    if !all(&|base, v, thread| place(thread, v) == base + k[v]) {
-        return Plan::Each;
+    // Of all elements that are there, once: base of the thread, constant of the value.
+    let mut parts = Vec::with_capacity(threads * t.dist.len());
+    for thread in 0..threads {
+        let base = form.at(thread as u32);
+        for (v, k) in k.iter().enumerate() {
+            let at = all.at(thread, v);
+            if within(&at, &t.shape) {
+                if open_linear(view, &at) != base + k {
+                    return Plan::Each;
+                }
+                parts.push((base, *k));
+            }
+        }
     }
     let Some(x) = view.swizzle.filter(|x| x.bits > 0) else {
         return Plan::Sum { form, k };
     };
     let unit = 1_i64 << top(x);
     let still = view.dynamic.iter().all(|(_, step)| step % unit == 0);
-    let apart = |bits: i64| all(&|base, v, _| base >= 0 && k[v] >= 0 && base & k[v] & bits == 0);
+    let apart = |bits: i64| {
+        let mut parts = parts.iter();
+        parts.all(|(base, k)| *base >= 0 && *k >= 0 && base & k & bits == 0)
+    };
     // Bits that are XORed: all, if none ever meet; else those that the swizzle reads or writes.
     let Some(bits) = [i64::MAX, unit - 1]
         .into_iter()

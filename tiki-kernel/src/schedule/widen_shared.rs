@@ -4,7 +4,9 @@
 //! `n` and the swizzle leaves the low bits alone.
 
 use crate::ir::visit::blocks_mut;
-use crate::ir::{Block, Kernel, Op, SharedView, StmtKind, TensorType, Value, Xor};
+use crate::ir::{
+    Block, Coordinates, Kernel, Op, SharedView, StmtKind, TensorType, Value, Xor, within,
+};
 use crate::report::Report;
 
 /// Chooses every width.
@@ -66,18 +68,17 @@ fn lowest_bit(x: Xor) -> u32 {
 pub fn width(kernel: &Kernel, tensor: &TensorType, view: &SharedView, limit: u32) -> u32 {
     let alloc = &kernel.shared[view.alloc];
     let bytes = tensor.dtype.bytes();
+    let all = Coordinates::new(&tensor.dist, tensor.shape.len());
     let mut n = (16 / bytes).min(limit).max(1);
     n = 1 << n.ilog2();
-    while n > 1 && !(alloc.align.is_multiple_of(n * bytes) && fits(tensor, view, n)) {
+    while n > 1 && !(alloc.align.is_multiple_of(n * bytes) && fits(tensor, &all, view, n)) {
         n /= 2;
     }
     n
 }
 
-fn fits(tensor: &TensorType, view: &SharedView, n: u32) -> bool {
-    let rank = tensor.shape.len();
-    let (threads, values) = (tensor.dist.thread_count() as usize, tensor.dist.len());
-    if values % n as usize != 0 {
+fn fits(tensor: &TensorType, all: &Coordinates, view: &SharedView, n: u32) -> bool {
+    if !all.values().is_multiple_of(n as usize) {
         return false;
     }
     let fixed = view.dynamic.is_empty();
@@ -100,23 +101,19 @@ fn fits(tensor: &TensorType, view: &SharedView, n: u32) -> bool {
             _ => linear,
         }
     };
-    (0..threads).all(|t| {
-        (0..values).step_by(n as usize).all(|first| {
-            let at: Vec<Vec<u32>> = (0..n as usize)
-                .map(|j| tensor.dist.coordinate(t, first + j, rank))
-                .collect();
-            let present = |c: &Vec<u32>| c.iter().zip(&tensor.shape).all(|(c, s)| c < s);
-            let count = at.iter().filter(|c| present(c)).count();
-            if count == 0 {
-                return true;
+    (0..all.threads()).all(|t| {
+        (0..all.values()).step_by(n as usize).all(|first| {
+            let (mut count, mut base, mut together) = (0, 0, true);
+            for j in 0..n as usize {
+                let at = all.at(t, first + j);
+                let place = place(&at);
+                if j == 0 {
+                    base = place;
+                }
+                count += u32::from(within(&at, &tensor.shape));
+                together &= place == base + j as i64;
             }
-            let base = place(&at[0]);
-            count == at.len()
-                && base % i64::from(n) == 0
-                && at
-                    .iter()
-                    .enumerate()
-                    .all(|(j, c)| place(c) == base + j as i64)
+            count == 0 || (count == n && base % i64::from(n) == 0 && together)
         })
     })
 }

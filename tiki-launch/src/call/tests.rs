@@ -103,6 +103,24 @@ fn a_launch_runs_and_its_result_comes_back() {
 }
 
 #[test]
+fn the_drivers_part_is_timed_by_launching_as_often() {
+    let (device, double, x) = setup();
+    let stream = device.stream();
+    let mut out = device.zeros::<f32, 1>([4]).unwrap();
+    let mut call = Call::new(&stream, &ADD).unwrap();
+    call.tensor(0, &x).unwrap().tensor_mut(1, &mut out).unwrap();
+    call.scalar(2, 0.5f32).unwrap().grid([4, 1, 1]).unwrap();
+    assert!(call.driver_time(3).unwrap() > std::time::Duration::ZERO);
+    call.launch().unwrap();
+    assert_eq!(double.counts().launches, 4);
+    call.grid([0, 1, 1]).unwrap();
+    assert_eq!(call.driver_time(3).unwrap(), std::time::Duration::ZERO);
+    assert_eq!(double.counts().launches, 4);
+    drop(call);
+    assert_eq!(out.to_vec().unwrap(), [1.5, 2.5, 3.5, 4.5]);
+}
+
+#[test]
 fn an_empty_grid_checks_everything_and_launches_nothing() {
     let (device, double, _) = setup();
     let x = device.zeros::<f32, 1>([0]).unwrap();

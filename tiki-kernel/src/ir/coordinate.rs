@@ -1,0 +1,106 @@
+//! A coordinate of a tensor: a number for each axis, which needs no allocation for the few axes that tensors have.
+//! Passes that prove by enumeration ask for every element of every tile, so it is worth a type.
+
+use super::Dist;
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+
+/// Axes that need no allocation.
+const FEW: usize = 4;
+
+/// A number for each axis of a tensor; read as a slice.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Coordinate {
+    few: [u32; FEW],
+    rank: usize,
+    /// All of them, where there are more.
+    many: Vec<u32>,
+}
+
+impl Coordinate {
+    /// Of zeros.
+    #[must_use]
+    pub fn origin(rank: usize) -> Coordinate {
+        let many = if rank > FEW {
+            vec![0; rank]
+        } else {
+            Vec::new()
+        };
+        Coordinate {
+            few: [0; FEW],
+            rank,
+            many,
+        }
+    }
+}
+
+impl Deref for Coordinate {
+    type Target = [u32];
+    fn deref(&self) -> &[u32] {
+        match self.rank {
+            0..=FEW => &self.few[..self.rank],
+            _ => &self.many,
+        }
+    }
+}
+
+impl DerefMut for Coordinate {
+    fn deref_mut(&mut self) -> &mut [u32] {
+        match self.rank {
+            0..=FEW => &mut self.few[..self.rank],
+            _ => &mut self.many,
+        }
+    }
+}
+
+impl fmt::Debug for Coordinate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+/// The coordinates of everything that threads hold, for those who ask for each: a sum an element, no divisions.
+#[derive(Debug)]
+pub struct Coordinates {
+    threads: Vec<Coordinate>,
+    values: Vec<Coordinate>,
+}
+
+impl Coordinates {
+    /// Of a distribution, for a tensor of `rank` axes.
+    #[must_use]
+    pub fn new(dist: &Dist, rank: usize) -> Coordinates {
+        let threads = 0..dist.thread_count() as usize;
+        Coordinates {
+            threads: threads.map(|t| dist.thread_offset(t, rank)).collect(),
+            values: (0..dist.len())
+                .map(|v| dist.value_offset(v, rank))
+                .collect(),
+        }
+    }
+    /// Threads it speaks of.
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        self.threads.len()
+    }
+    /// Elements a thread holds.
+    #[must_use]
+    pub fn values(&self) -> usize {
+        self.values.len()
+    }
+    /// The coordinate of (thread, value).
+    #[must_use]
+    pub fn at(&self, thread: usize, value: usize) -> Coordinate {
+        let mut at = self.threads[thread].clone();
+        for (a, b) in at.iter_mut().zip(self.values[value].iter()) {
+            *a += b;
+        }
+        at
+    }
+}
+
+/// Whether a coordinate is inside a shape.
+#[must_use]
+pub fn within(at: &[u32], shape: &[u32]) -> bool {
+    at.iter().zip(shape).all(|(c, n)| c < n)
+}
