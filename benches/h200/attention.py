@@ -181,6 +181,8 @@ def backward(kernels, processors, dtype, d, s, causal):
             continue
         grads = [torch.full_like(x, math.nan) for x in (q, k, v)]
         own = named | {"dq": grads[0], "dk": grads[1], "dv": grads[2]}
+        # Who adds in order tells nothing: what makes dQ of the sums begins when all of it has ended.
+        own["told"] = 0 if kernel.args["ORDERED"] else named["told"]
         forwards.bind([processors], own)()
         parts = [prepare.bind([padded // 64, heads, batch], own), kernel.bind([heads * batch * up(s, 128)], own), finish.bind([padded * d // 128 // 32, heads, batch], own)]
 
