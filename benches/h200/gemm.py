@@ -190,7 +190,7 @@ def main():
         streams = re.match(r"product (\d+) ", case)[1] in ("16", "128")
         for state, dirty in (("", True), (", cache of lines read", False)) if streams else (("", True),):
             # Of kernels of some microseconds, more: the clock's own step shows in one of them.
-            times = base.measure(candidates, options.rounds * (10 if flops < 10**10 else 1), dirty)
+            times = base.measure(candidates, options.rounds * (10 if flops < 2 * 10**10 else 1), dirty)
             rate = lambda name: flops / base.median(times[name]) / 1e9
             for title in outputs:
                 if title not in candidates:
