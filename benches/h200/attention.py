@@ -221,7 +221,7 @@ def decode(kernels, processors, dtype, d, s, _):
     reference = p @ v[-1, -1].double()
     mine = [x for x in kernels if x.args.get("E") == dtype and x.args.get("D") == d and x.args.get("PAGED", 0) == 0]
     part, combine = (next(x for x in mine if x.name == name) for name in ("attention_decode", "attention_combine"))
-    splits = min(max(up(8 * processors, batch * heads), 1), up(s, 64))
+    splits = min(max(8 * processors // (batch * heads), 1), up(s, 64))
     out = torch.full_like(q, math.nan)
     named = {"q": q, "k": k, "v": v, "table": torch.zeros(batch, 1, device="cuda", dtype=torch.int32), "lengths": torch.full((batch,), s, device="cuda", dtype=torch.int32),
              "parts": torch.empty(batch, heads, splits, d, device="cuda"), "lse": torch.empty(batch, heads, splits, device="cuda"), "scale_log2": math.log2(math.e) / math.sqrt(d)}

@@ -83,7 +83,8 @@ pub fn decode<E: Decodes>(
     super::options::alike("lengths", &lengths.shape(), &[batch])?;
     let scale = options.scale_of(width)?;
     let device = q.device();
-    let wanted = (BLOCKS * device.multiprocessors() as usize).div_ceil((batch * heads).max(1));
+    // No more blocks than run at once: one that waits for its turn lasts as long as all before it.
+    let wanted = BLOCKS * device.multiprocessors() as usize / (batch * heads).max(1);
     let splits = wanted.clamp(1, longest.div_ceil(PAGE).max(1));
     let mut parts = device.empty::<f32, 4>([batch, heads, splits, width])?;
     let mut sums = device.empty::<f32, 3>([batch, heads, splits])?;
