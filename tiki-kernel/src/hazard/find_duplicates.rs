@@ -11,6 +11,7 @@ use crate::ast::Span;
 use crate::diag::{Diag, Sink, codes};
 use crate::ir::{
     Block, Coordinate, GlobalView, Kernel, MemoryOrder, StmtKind, Touched, Uniform, Value, visit,
+    within,
 };
 use std::collections::HashMap;
 
@@ -97,7 +98,7 @@ impl<'a> Walk<'a, '_> {
         for thread in (0..t.dist.thread_count()).filter(|i| first_holder(&t.dist, *i)) {
             for v in 0..t.dist.len() {
                 let at = t.dist.coordinate(thread as usize, v, rank);
-                if at.iter().zip(&t.shape).any(|(c, s)| c >= s) {
+                if !within(&at, &t.shape) {
                     continue;
                 }
                 if let Some(other) = owner.insert(at.clone(), thread) {

@@ -8,7 +8,7 @@
 //! Invariant: all warps do the same, and every element that the new distribution holds comes from a lane of
 //! the same warp; otherwise there is no exchange.
 
-use super::{Coordinate, Dist, TensorType};
+use super::{Coordinate, Dist, TensorType, within};
 use std::collections::{BTreeMap, HashMap};
 
 const LANES: usize = 32;
@@ -122,7 +122,7 @@ fn wanted(tensor: &TensorType, to: &Dist) -> Option<Vec<Vec<Option<Source>>>> {
     if threads != to.thread_count() as usize || !threads.is_multiple_of(LANES) {
         return None;
     }
-    let inside = |at: &[u32]| at.iter().zip(shape).all(|(c, n)| c < n);
+    let inside = |at: &[u32]| within(at, shape);
     let rank = shape.len();
     let mut wanted = vec![vec![None; to.len()]; LANES];
     for warp in 0..threads / LANES {
