@@ -9,7 +9,7 @@ use crate::{Element, Stream, Tensor};
 pub const PAGE: usize = 64;
 /// Head dimensions that are built.
 pub const DECODE_HEAD_DIMS: &[usize] = &[64, 128];
-/// Blocks for each multiprocessor: twice what it holds. More are more beginnings and ends, as measured.
+/// Blocks for each multiprocessor, at most: more are more beginnings and ends, as measured.
 const BLOCKS: usize = 8;
 
 /// Keys and values that came before.
@@ -83,7 +83,7 @@ pub fn decode<E: Decodes>(
     super::options::alike("lengths", &lengths.shape(), &[batch])?;
     let scale = options.scale_of(width)?;
     let device = q.device();
-    // No more blocks than run at once: one that waits for its turn lasts as long as all before it.
+    // Rounded down: a few blocks past a whole number of waves last as long as a wave.
     let wanted = BLOCKS * device.multiprocessors() as usize / (batch * heads).max(1);
     let splits = wanted.clamp(1, longest.div_ceil(PAGE).max(1));
     let mut parts = device.empty::<f32, 4>([batch, heads, splits, width])?;
