@@ -404,17 +404,13 @@ def tickets(tiles, rows, words):
     return lend
 
 
-def totals(tiles, rows, lines):
-    """A counter, and a word a tile, or as many as there are lines."""
-
-    def lend(k):
-        words = [lines, rows * tiles(k)] if lines > 1 else [rows * tiles(k)]
-        return [poison(1, dtype=torch.int32), torch.zeros(*words, device="cuda", dtype=torch.int64)]
-
-    return lend
+def totals(tiles, rows):
+    """A counter, and a word a tile."""
+    return lambda k: [poison(1, dtype=torch.int32), torch.zeros(rows * tiles(k), device="cuda", dtype=torch.int64)]
 
 
 def stays(k):
+    """Whether its blocks take tile after tile."""
     return k.name.endswith("ring")
 
 
@@ -424,8 +420,7 @@ def scan(dtype, shape):
     tiles = lambda k: up(shape[1], k.args["N"])
     return dict(
         bytes=2 * x.nbytes, out=[y], args=[x, y],
-        grid=lambda k: k.persistent() if stays(k) else [shape[0] * tiles(k)],
-        workspace=lambda k: (totals(tiles, shape[0], 1) if stays(k) else tickets(tiles, shape[0], 2))(k),
+        grid=lambda k: k.persistent(), workspace=totals(tiles, shape[0]),
         want=lambda: [wide(shown(x)).cumsum(-1)],
         anchors={"torch": lambda: x.cumsum(-1), "torch.compile": lambda: fast(x)},
     )
@@ -443,7 +438,7 @@ def scan_columns(dtype, shape):
 
     return dict(
         bytes=2 * x.nbytes, out=[y], args=[x, y], workspace=lend,
-        grid=lambda k: k.persistent() if k.name.endswith("ring") else [across(k) * down(k)],
+        grid=lambda k: k.persistent() if stays(k) else [across(k) * down(k)],
         want=lambda: [wide(x).cumsum(1)[:, : SHOWN]],
         anchors={"torch": lambda: x.cumsum(1), "torch.compile": lambda: fast(x)},
     )
@@ -468,7 +463,7 @@ def recurrence(dtype, shape):
     return dict(
         bytes=3 * a.nbytes, out=[y], args=[a, b, y],
         # Of a row a block, or of a tile a block; the former tell each other nothing.
-        grid=lambda k: k.persistent() if k.name.endswith("ring") else [shape[0] * (1 if alone(k) else tiles(k))],
+        grid=lambda k: k.persistent() if stays(k) else [shape[0] * (1 if alone(k) else tiles(k))],
         workspace=lambda k: [] if alone(k) else tickets(tiles, shape[0], 3)(k), want=want, anchors={},
     )
 
