@@ -38,6 +38,8 @@ pub(super) struct Matrix {
     width: i64,
 }
 
+/// Bits of a descriptor's start, in 16 bytes.
+const START: i64 = 0x3fff;
 /// Largest distance of a descriptor, in bytes.
 const REACH: i64 = (1 << 18) - 16;
 
@@ -148,7 +150,11 @@ impl Lower<'_> {
             let mut low = l.once(key, |l| {
                 let base = l.shared_symbol();
                 let start = l.add_const(base, at);
-                let start = l.def(Ty::B32, isa::shr(Ty::U32), [start, Operand::int(4)]);
+                let mut start = l.def(Ty::B32, isa::shr(Ty::U32), [start, Operand::int(4)]);
+                if l.kernel.cluster > 1 {
+                    // Above it, an address in a cluster has the rank of its block: it would be a distance.
+                    start = l.def(Ty::B32, isa::and(Ty::B32), [start, Operand::int(START)]);
+                }
                 l.def(Ty::B32, isa::or(Ty::B32), [start, Operand::int(leading)])
             });
             if let Some((groups, apart)) = rows_apart.filter(|(groups, _)| *groups > 1) {

@@ -14,7 +14,7 @@ use super::warp::Warp;
 use std::sync::atomic::Ordering::Relaxed;
 use tiki_kernel::isa::Space;
 use tiki_kernel::isa::meaning::ask::Access;
-use tiki_kernel::isa::meaning::moves::{RANK_SHIFT, locate};
+use tiki_kernel::isa::meaning::moves::{OWN_RANK, RANK_SHIFT, locate};
 use tiki_kernel::isa::meaning::{LANES, put_plane};
 
 pub(super) type Addresses = [u64; LANES];
@@ -218,7 +218,8 @@ impl Team {
         lane: usize,
     ) -> Result<(usize, usize)> {
         let rank = (x >> RANK_SHIFT) as usize;
-        let b = if rank == 0 { ctx.b } else { rank - 1 };
+        let own = rank == 0 || rank == OWN_RANK as usize;
+        let b = if own { ctx.b } else { rank - 1 };
         let at = x & ((1 << RANK_SHIFT) - 1);
         match self.blocks.get(b) {
             Some(block) if x >> 32 == 0 && at + bytes <= block.shared.len as u64 => {

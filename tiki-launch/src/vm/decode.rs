@@ -8,10 +8,11 @@
 use super::program::{ABSENT, Act, Address, Kernel, LoadError, Start, Step, Use};
 use std::collections::{HashMap, HashSet};
 use tiki_kernel::isa::meaning::compare::{NEGATED, combine_flag};
+use tiki_kernel::isa::meaning::moves::{OWN_RANK, RANK_SHIFT};
 use tiki_kernel::isa::meaning::{Args, Ask, Meaning, SINK_PRED};
 use tiki_kernel::isa::special::Tells;
 use tiki_kernel::isa::{Space, Special, Ty, row::Kind};
-use tiki_kernel::ptx::{Base, Function, Imm, Inst, Module, Operand, Reg, Stmt, Var};
+use tiki_kernel::ptx::{Base, Directive, Function, Imm, Inst, Module, Operand, Reg, Stmt, Var};
 
 /// Predicates that are always false and always true.
 const FALSE: u32 = 2;
@@ -44,6 +45,8 @@ pub(super) struct Decoder<'m> {
     pub(super) code: Vec<Step>,
     pub(super) local: u64,
     pub(super) shared: u64,
+    /// What the addresses of shared variables say where a rank would stand.
+    pub(super) own_rank: u32,
     /// Shared variables: first byte, bytes (all that the launch adds, if zero), name.
     pub(super) shared_vars: Vec<(u32, u32, String)>,
     /// Registers that steps read and write, by number of the step.
@@ -69,6 +72,15 @@ pub(super) fn constants(m: &Module) -> (Vec<u8>, HashMap<String, u64>) {
     (bytes, at)
 }
 
+/// Whether a kernel always runs in clusters.
+fn is_clustered(f: &Function) -> bool {
+    let blocks = f.directives.iter().find_map(|d| match d {
+        Directive::ReqNctaPerCluster(n) => Some(n.iter().product::<u32>()),
+        _ => None,
+    });
+    blocks.is_some_and(|n| n > 1)
+}
+
 /// One entry.
 pub(super) fn kernel(
     m: &Module,
@@ -90,6 +102,7 @@ pub(super) fn kernel(
         code: vec![],
         local: 0,
         shared: 0,
+        own_rank: if is_clustered(f) { OWN_RANK } else { 0 },
         shared_vars: vec![],
         uses: vec![],
         products: vec![],
@@ -153,7 +166,7 @@ pub(super) fn kernel(
         looks: std::sync::OnceLock::new(),
         products: std::mem::take(&mut d.products),
         choices: std::mem::take(&mut d.choices),
-        plain: super::straight::pieces(&d.code, TRUE),
+        plain: super::straight::pieces(&d.code, TRUE, i64::from(d.own_rank) << RANK_SHIFT),
         code: d.code,
         words: d.words,
         preds: d.preds,
@@ -508,7 +521,13 @@ impl<'m> Decoder<'m> {
                 let p = self
                     .place(n, name)
                     .ok_or_else(|| format!("`{name}` has no address"))?;
-                self.constant(p.address.wrapping_add_signed(*offset), wide)
+                let at = p.address.wrapping_add_signed(*offset);
+                let rank = if p.space == Space::Shared {
+                    self.own_rank
+                } else {
+                    0
+                };
+                self.constant(at | u64::from(rank) << RANK_SHIFT, wide)
             }
             _ => return Err("an operand of this form".into()),
         })

@@ -61,7 +61,7 @@ struct Offsets {
 
 impl Reach {
     /// The quick form of a step, if it has one.
-    pub(super) fn of(step: &Step, ask: &Ask, pc: u32) -> Option<Reach> {
+    pub(super) fn of(step: &Step, ask: &Ask, pc: u32, own: i64) -> Option<Reach> {
         let (a, store) = match ask {
             Ask::Load(a) => (a, false),
             Ask::Store(a) => (a, true),
@@ -83,6 +83,12 @@ impl Reach {
             Space::Local => Place::Local,
         };
         let fixed = address.start == Start::Fixed;
+        // Addresses that do not have it are out of bounds here, and take the other path.
+        let above = if fixed || place != Place::Shared {
+            0
+        } else {
+            own
+        };
         if fixed && (place == Place::Global || u32::try_from(address.offset).is_err()) {
             return None;
         }
@@ -103,7 +109,7 @@ impl Reach {
             place,
             store,
             start: address.start,
-            offset: address.offset,
+            offset: address.offset - above,
             total,
             signed: a.signed,
             strong: a.strong,

@@ -42,14 +42,15 @@ pub(super) struct Site<'a, 'e> {
     pub(super) shared: &'a mut super::shared::Shared,
 }
 
-/// The plain steps of a program, one for each of its steps.
-pub(super) fn pieces(code: &[Step], always: u32) -> Vec<Plain> {
+/// The plain steps of a program, one for each of its steps. `own` is what the address of a shared variable has above its
+/// offset.
+pub(super) fn pieces(code: &[Step], always: u32, own: i64) -> Vec<Plain> {
     let mut out: Vec<Plain> = (0..)
         .zip(code)
         .map(|(pc, step)| {
             let what = match &step.act {
                 Act::Lanes(run) => What::Lanes(*run),
-                Act::Ask(ask) => Reach::of(step, ask, pc).map_or(What::Other, What::Reach),
+                Act::Ask(ask) => Reach::of(step, ask, pc, own).map_or(What::Other, What::Reach),
                 _ => What::Other,
             };
             let (guard, negated) = step.guard.unwrap_or((always, false));

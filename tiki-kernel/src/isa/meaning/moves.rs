@@ -38,6 +38,9 @@ pub fn locate(generic: u64) -> (Space, u64) {
 
 /// Bit of a shared address where the rank of a block, plus one, begins.
 pub const RANK_SHIFT: u32 = 24;
+/// What stands there in the address of a block's own variable, in a kernel of clusters. A card has the rank there, so that
+/// an address taken for an offset is wrong in all blocks but the first; here it is in all.
+pub const OWN_RANK: u32 = 0x20;
 
 /// See the row.
 #[must_use]
@@ -223,7 +226,7 @@ pub fn getctarank(op: &Op) -> Option<Run> {
         let own = f.place.rank;
         let plane = f.words[a.s[1] as usize].0;
         let out = plane.map(|x| match x >> RANK_SHIFT & 0xff {
-            0 => own,
+            0 | OWN_RANK => own,
             r => r - 1,
         });
         super::put_plane(&mut f.words[a.s[0] as usize], &out, mask);

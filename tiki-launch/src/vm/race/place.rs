@@ -4,7 +4,7 @@ use super::super::block::Team;
 use super::super::launch::Env;
 use super::super::memory::split;
 use super::line::LINE;
-use tiki_kernel::isa::meaning::moves::RANK_SHIFT;
+use tiki_kernel::isa::meaning::moves::{OWN_RANK, RANK_SHIFT};
 
 /// Bytes of memory that a stamp is put on.
 #[derive(Debug, Clone, Copy)]
@@ -63,7 +63,8 @@ pub(in crate::vm) fn shared_place(
     bytes: u64,
 ) -> Option<(usize, usize)> {
     let rank = (x >> RANK_SHIFT) as usize;
-    let b = if rank == 0 { b } else { rank - 1 };
+    let own = rank == 0 || rank == OWN_RANK as usize;
+    let b = if own { b } else { rank - 1 };
     let at = x & ((1 << RANK_SHIFT) - 1);
     let block = team.blocks.get(b)?;
     (x >> 32 == 0 && at + bytes <= block.shared.len as u64).then_some((b, at as usize))
