@@ -4,18 +4,6 @@
 pub const SPARE: &[(&str, &str, usize, &str)] = &[
     (
         "forward_hopper",
-        "no bar.sync",
-        3,
-        "the last pipeline's fence and barrier follow those of the ones before it; of its own barrier, the machine runs first the warp that initialises",
-    ),
-    (
-        "forward_hopper",
-        "no fence.mbarrier_init.release.cluster",
-        2,
-        "the last pipeline's fence orders the earlier ones' barriers, too",
-    ),
-    (
-        "forward_hopper",
         "no mbarrier.arrive.shared::cta.b64",
         2,
         "queries of a first tile of one block, which there is not; the last values, which nothing follows",
@@ -37,18 +25,6 @@ pub const SPARE: &[(&str, &str, usize, &str)] = &[
         "parity 0 in mbarrier.try_wait.parity.shared::cta.b64",
         3,
         "it is 0: two first waits and the last one of a block with an even number of tiles of keys",
-    ),
-    (
-        "backward_hopper",
-        "no bar.sync",
-        3,
-        "the last pipeline's fence and barrier follow those of the ones before it; of its own barrier, the machine runs first the warp that initialises",
-    ),
-    (
-        "backward_hopper",
-        "no fence.mbarrier_init.release.cluster",
-        2,
-        "the last pipeline's fence orders the earlier ones' barriers, too",
     ),
     (
         "backward_hopper",

@@ -5,7 +5,7 @@
 //!
 //! | verb | over `cp.async` groups | over transaction barriers |
 //! | --- | --- | --- |
-//! | creation | the counters | the barriers, their initialisation by one thread, a fence, the block's (the cluster's) barrier |
+//! | creation | the counters | the barriers, as [`super::pipeline_made`] says |
 //! | `acquire` | nothing: the `wait` before freed the stage | waits on *empty*, arrives on *full* with the bytes of the copies that follow |
 //! | `commit` | ends the thread's group | nothing |
 //! | `wait` | waits for the group, then the block's barrier | waits on *full* |
@@ -16,14 +16,15 @@
 //! `wait` may leave pending, and must be the same in every round of a loop.
 
 use super::call::Call;
+use super::pipeline_made::Made;
 use super::value::{Num, Scalar, Val};
 use super::{Check, Push};
 use crate::ast::Span;
 use crate::diag::codes;
 use crate::dtype::DType;
 use crate::ir::{
-    Async, Barrier, Binary, Compare, Const, Op, Shared, SharedView, Special, StmtKind, Transaction,
-    Type, Uniform, Value, Var,
+    Async, Barrier, Binary, Compare, Const, Op, SharedView, Special, StmtKind, Transaction, Type,
+    Uniform, Value, Var,
 };
 use crate::target::Feature;
 
@@ -35,6 +36,8 @@ pub(crate) struct Pipe {
     cluster: bool,
     /// Allocations of the *full* and *empty* barriers, if it has them.
     barriers: Option<(usize, usize)>,
+    /// Where they are made.
+    pub made: Option<Made>,
     /// Counters of the filling side and of the using side: stage, phase.
     fill: (Var, Var),
     used: (Var, Var),
@@ -91,14 +94,16 @@ impl<'a> Check<'a> {
         ) {
             return Val::Poison;
         }
-        let barriers = if tma {
+        let (barriers, made) = if tma {
             let Some(consumers) =
                 self.const_in(&call.arg(1), "a pipeline's consumers", 1, 32, call.at(1))
             else {
                 return Val::Poison;
             };
             let blocks = if cluster { self.kernel.cluster } else { 1 };
-            Some(self.transaction_barriers(stages as u32, consumers as u32, blocks, call.span))
+            let (stages, consumers) = (stages as u32, consumers as u32);
+            let (barriers, made) = self.transaction_barriers(stages, consumers, blocks, call.span);
+            (Some(barriers), Some(made))
         } else {
             if stages < 2 {
                 let diag = self
@@ -110,7 +115,7 @@ impl<'a> Check<'a> {
                     .help("use two stages or more");
                 return self.refuse(diag);
             }
-            None
+            (None, None)
         };
         let counter = |c: &mut Self, name: &str| {
             let var = c.var(Type::Scalar(DType::U32), name, call.span);
@@ -129,6 +134,7 @@ impl<'a> Check<'a> {
             stages: stages as u32,
             cluster,
             barriers,
+            made,
             fill,
             used,
             ahead: Some(0),
@@ -139,80 +145,7 @@ impl<'a> Check<'a> {
         Val::Pipeline(self.pipes.len() - 1)
     }
 
-    /// Barriers of a pipeline, initialised: each stage is full after one arrival and its bytes, empty after
-    /// one arrival of each warp that uses it, in each of these blocks.
-    fn transaction_barriers(
-        &mut self,
-        stages: u32,
-        consumers: u32,
-        blocks: u32,
-        span: Span,
-    ) -> (usize, usize) {
-        let mut alloc = |name: &str| {
-            let index = self.kernel.shared.len();
-            let detail = format!("{stages} barriers x 8 bytes");
-            self.kernel.shared.push(Shared {
-                name: name.into(),
-                dtype: DType::U64,
-                bytes: stages * 8,
-                align: 8,
-                stages,
-                detail,
-                over: None,
-                span,
-            });
-            index
-        };
-        let (full, empty) = (alloc("full"), alloc("empty"));
-        let thread = self.emit(
-            Op::Special(Special::Thread),
-            DType::U32,
-            Uniform::Thread,
-            span,
-        );
-        let zero = self.emit(Op::Const(Const::Int(0)), DType::U32, Uniform::Block, span);
-        let first = self.emit(
-            Op::Compare(Compare::Eq, thread, zero),
-            DType::BOOL,
-            Uniform::Thread,
-            span,
-        );
-        let (stmts, ()) = self.collect(|c| {
-            for stage in 0..stages {
-                c.transaction(
-                    barrier_at(full, i64::from(stage), None),
-                    Transaction::Init(1),
-                    span,
-                );
-                c.transaction(
-                    barrier_at(empty, i64::from(stage), None),
-                    Transaction::Init(4 * consumers * blocks),
-                    span,
-                );
-            }
-            c.push(StmtKind::Async(Async::FenceBarriers), span);
-        });
-        self.push(
-            StmtKind::If {
-                cond: first,
-                then: stmts,
-                otherwise: Vec::new(),
-            },
-            span,
-        );
-        // Before another block arrives here or sends to here, the barriers are made.
-        self.push(
-            if blocks > 1 {
-                StmtKind::Async(Async::ClusterBarrier)
-            } else {
-                StmtKind::Barrier(Barrier::Block)
-            },
-            span,
-        );
-        (full, empty)
-    }
-
-    fn transaction(&mut self, barrier: SharedView, op: Transaction, span: Span) {
+    pub(super) fn transaction(&mut self, barrier: SharedView, op: Transaction, span: Span) {
         self.push(StmtKind::Async(Async::Transaction { barrier, op }), span);
     }
 
@@ -583,7 +516,7 @@ impl<'a> Check<'a> {
 }
 
 /// A barrier of an array of them.
-fn barrier_at(alloc: usize, offset: i64, stage: Option<Value>) -> SharedView {
+pub(super) fn barrier_at(alloc: usize, offset: i64, stage: Option<Value>) -> SharedView {
     SharedView {
         alloc,
         axes: Vec::new(),
