@@ -2,8 +2,8 @@
 //!
 //! Each argument is one word, its value in the low bytes; the width says how many of them count. The
 //! GPU's driver is handed a pointer to each word; the virtual machine packs them as the entry declares
-//! them (each at a multiple of its own width). A tensor map is 128 bytes, at a multiple of 64: its word
-//! is its place in a second array.
+//! them (each at a multiple of its own width). Tensor maps come behind all words, 128 bytes each, at a multiple of
+//! 64; here they are no more than their places among the device's.
 
 use arrayvec::ArrayVec;
 
@@ -12,7 +12,7 @@ use crate::tensor_map::Map;
 /// Words a launch can pass.
 pub(crate) const CAPACITY: usize = 128;
 /// Tensor maps a launch can pass.
-const MAPS: usize = 16;
+pub(crate) const MAPS: usize = 16;
 /// Width of a tensor map.
 pub(crate) const MAP: u8 = 128;
 
@@ -21,7 +21,7 @@ pub(crate) const MAP: u8 = 128;
 pub(crate) struct Args {
     words: ArrayVec<u64, CAPACITY>,
     widths: ArrayVec<u8, CAPACITY>,
-    maps: ArrayVec<Map, MAPS>,
+    maps: ArrayVec<u32, MAPS>,
 }
 
 impl Args {
@@ -35,49 +35,43 @@ impl Args {
     pub fn set(&mut self, argument: usize, word: u64) {
         self.words[argument] = word;
     }
-    /// Appends a tensor map; false if there is no room.
+    /// Appends a tensor map by its place; false if there is no room.
     #[inline]
-    pub fn push_map(&mut self, map: Map) -> bool {
-        self.maps.try_push(map).is_ok() && self.push(self.maps.len() as u64 - 1, MAP)
+    pub fn push_map(&mut self, place: u32) -> bool {
+        self.maps.try_push(place).is_ok()
     }
-    /// The tensor map that an argument is, if it is one.
+    /// Forgets the tensor maps.
     #[inline]
-    pub fn map(&self, argument: usize) -> Option<&Map> {
-        if self.widths[argument] != MAP {
-            return None;
-        }
-        self.maps.get(self.words[argument] as usize)
+    pub fn clear_maps(&mut self) {
+        self.maps.clear();
     }
     /// The words, in order.
     #[inline]
     pub fn words(&self) -> &[u64] {
         &self.words
     }
-    /// Keeps the first arguments only.
+    /// The tensor maps behind them, by their places.
     #[inline]
-    pub fn truncate(&mut self, count: usize) {
-        self.words.truncate(count);
-        self.widths.truncate(count);
-        let maps = self.widths.iter().filter(|w| **w == MAP).count();
-        self.maps.truncate(maps);
+    pub fn maps(&self) -> &[u32] {
+        &self.maps
     }
     /// Bytes that count of each.
     #[cfg(test)]
     pub fn widths(&self) -> &[u8] {
         &self.widths
     }
-    /// The bytes of the entry's parameter space.
-    pub fn packed(&self) -> Vec<u8> {
+    /// The bytes of the entry's parameter space; `maps` are the device's.
+    pub fn packed(&self, maps: &[Map]) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(8 * self.words.len());
-        for (i, (word, &width)) in self.words.iter().zip(&self.widths).enumerate() {
-            if let Some(map) = self.map(i) {
-                bytes.resize(bytes.len().next_multiple_of(64), 0);
-                bytes.extend(map.0.iter().flat_map(|w| w.to_le_bytes()));
-                continue;
-            }
+        for (word, &width) in self.words.iter().zip(&self.widths) {
             let width = usize::from(width);
             bytes.resize(bytes.len().next_multiple_of(width), 0);
             bytes.extend_from_slice(&word.to_le_bytes()[..width]);
+        }
+        for &place in &self.maps {
+            bytes.resize(bytes.len().next_multiple_of(64), 0);
+            let Map(words) = maps[place as usize];
+            bytes.extend(words.iter().flat_map(|w| w.to_le_bytes()));
         }
         bytes
     }
@@ -97,7 +91,15 @@ mod tests {
             0x11, 0, 0, 0, 0x22, 0x22, 0x22, 0x22, 0x33, 0, 0, 0, 0, 0, 0, 0,
         ];
         expected.extend([0x44, 0x44, 0, 0, 0, 0, 0, 0]);
-        assert_eq!(args.packed(), expected);
+        assert_eq!(args.packed(&[]), expected);
+        // Of two maps, the second: behind the words, at a multiple of 64.
+        assert!(args.push_map(1));
+        expected.resize(64, 0);
+        expected.extend([7; 128]);
+        assert_eq!(
+            args.packed(&[Map([0; 16]), Map([u64::from_le_bytes([7; 8]); 16])]),
+            expected
+        );
     }
 
     #[test]

@@ -13,30 +13,26 @@
 //! All checks happen on the host before anything runs. A warm launch allocates nothing.
 
 mod check;
+mod enqueue;
 mod lend;
 
-use std::time::{Duration, Instant};
-
 use arrayvec::ArrayVec;
-use tiki_kernel::artifact::{Artifact, Hidden, ParamKind};
+use tiki_kernel::artifact::{Artifact, ParamKind};
 
 use crate::args::Args;
 use crate::element::Element;
 use crate::error::{LaunchError, Place};
 use crate::fact::{ArithmeticError, FactError};
 use crate::kernel::{Kernel, Plan};
-use crate::machine::{Kind, Machine, RawStream, Shot};
+use crate::machine::Kind;
 use crate::stream::Stream;
 use crate::tensor::{Operand, Tensor};
-use crate::tensor_map::{AXES, MapOf, Maps};
 
 /// Tensors a kernel can take.
 const TENSORS: usize = 32;
 
 /// Workspaces a kernel can take.
 const WORKSPACES: usize = 4;
-
-type Done = Result<(), LaunchError>;
 
 /// A launch under construction.
 #[derive(Debug)]
@@ -175,7 +171,7 @@ impl<'a> Call<'a> {
             .iter()
             .zip(check::GRID)
             .all(|(&blocks, limit)| blocks <= limit);
-        if !fits || !grid[0].is_multiple_of(cluster) {
+        if !fits || (cluster > 1 && !grid[0].is_multiple_of(cluster)) {
             return Err(LaunchError::Grid {
                 kernel: self.plan.name().into(),
                 grid,
@@ -206,145 +202,7 @@ impl<'a> Call<'a> {
         }
         Ok(self)
     }
-
-    /// Hands the kernel over to the stream. May be called again: the same launch once more.
-    pub fn launch(&mut self) -> Result<(), LaunchError> {
-        self.launch_by(|machine, shot, at| machine.launch(shot, at))
-    }
-
-    /// The time of the driver's own call alone, the least part of a launch that there can be: the mean of so many in a row,
-    /// each of which launches the kernel. None for an empty grid.
-    pub fn driver_time(&mut self, times: u32) -> Result<Duration, LaunchError> {
-        let mut spent = Duration::ZERO;
-        self.launch_by(|machine, shot, at| {
-            let begun = Instant::now();
-            for _ in 0..times {
-                machine.launch(shot, at)?;
-            }
-            spent = begun.elapsed() / times.max(1);
-            Ok(())
-        })?;
-        Ok(spent)
-    }
-
-    /// Checks, and hands over in this way.
-    #[inline]
-    fn launch_by(&mut self, by: impl FnOnce(&dyn Machine, &Shot<'_>, RawStream) -> Done) -> Done {
-        if self.given != self.plan.params().len() {
-            return Err(self.wrong_count(self.given));
-        }
-        self.must_not_overlap()?;
-        if self.grid.contains(&0) {
-            return Ok(());
-        }
-        // What the launcher adds is taken away again whatever happens, so that the next time begins alike.
-        let own = self.args.words().len();
-        let launched = self.enqueue(by);
-        self.args.truncate(own);
-        launched
-    }
-
-    #[inline]
-    fn enqueue(&mut self, by: impl FnOnce(&dyn Machine, &Shot<'_>, RawStream) -> Done) -> Done {
-        let (device, stream) = (self.stream.device(), self.stream.id());
-        let machine = device.machine();
-        let mut lock = device.lock();
-        let function = match self.plan {
-            Plan::Kernel(kernel) => kernel.function(),
-            Plan::Artifact(artifact) => {
-                match lock.functions.get(&std::ptr::from_ref(artifact).addr()) {
-                    Some(function) => *function,
-                    None => {
-                        drop(lock);
-                        let function = self.plan.function(device)?;
-                        lock = device.lock();
-                        function
-                    }
-                }
-            }
-        };
-        if !self.plan.hidden().is_empty() || !self.lent.is_empty() {
-            let bytes = self.lent_bytes();
-            if bytes > 0 {
-                if lock.order.capturing(stream) {
-                    drop(lock);
-                    let buffer = crate::workspace::for_graph(device, bytes)?;
-                    lock = device.lock();
-                    lock.order.capture(stream, &buffer, true);
-                    self.lend(machine, &mut lock.order, buffer.address())?;
-                } else {
-                    let state = &mut *lock;
-                    let order = &mut state.order;
-                    let address = state.workspaces.lend(machine, order, stream, bytes)?;
-                    self.lend(machine, order, address)?;
-                }
-            }
-            for hidden in self.plan.hidden() {
-                let Hidden::TensorMap {
-                    param,
-                    tile,
-                    swizzle,
-                } = *hidden;
-                self.push_map(&mut lock.maps, param, tile, swizzle)?;
-            }
-        }
-        let order = &mut lock.order;
-        let capturing = order.capturing(stream);
-        if capturing && let Plan::Kernel(kernel) = self.plan {
-            order.keep(stream, kernel.module());
-        }
-        for (operand, _, writes) in &self.operands {
-            if capturing {
-                order.capture(stream, operand.buffer, *writes);
-            } else {
-                order.before(machine, stream, operand.buffer.id(), *writes)?;
-            }
-        }
-        let shot = Shot {
-            kernel: self.plan.name(),
-            function: function.entry.function,
-            grid: self.grid.map(|blocks| blocks as u32),
-            block: self.plan.block(),
-            cluster: self.plan.cluster(),
-            dynamic_shared: self.plan.dynamic_shared(),
-            dependent: self.plan.dependent(),
-            args: &self.args,
-        };
-        let launched = by(machine, &shot, order.raw(stream));
-        if launched.is_ok() && !capturing {
-            order.next(stream);
-            for (operand, _, writes) in &self.operands {
-                order.touched(stream, operand.buffer.id(), *writes);
-            }
-        }
-        launched
-    }
-
-    /// The map of a tensor that was given.
-    fn push_map(
-        &mut self,
-        maps: &mut Maps,
-        param: u32,
-        tile: [u32; AXES],
-        swizzle: u32,
-    ) -> Result<(), LaunchError> {
-        let param = param as usize;
-        let given = self
-            .operands
-            .iter()
-            .find(|(_, i, _)| usize::from(*i) == param);
-        let Some((operand, ..)) = given else {
-            return Err(self.wrong_count(self.given));
-        };
-        let of = MapOf::tensor(operand, tile, swizzle);
-        let map = maps.get(self.stream.device().machine(), &of, || self.place(param))?;
-        if self.args.push_map(map) {
-            Ok(())
-        } else {
-            Err(self.wrong_count(self.given))
-        }
-    }
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -6,7 +6,8 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::BuildHasherDefault;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use tiki_kernel::artifact::Artifact;
@@ -22,7 +23,11 @@ use crate::stream::Stream;
 use crate::tensor::Tensor;
 use crate::tensor_map::Maps;
 use crate::vm::Options;
+use crate::word_hash::WordHasher;
 use crate::workspace::Workspaces;
+
+/// Artefacts of which a device remembers that they run on it.
+const RUNS: usize = 64;
 
 /// A GPU or the virtual machine.
 #[derive(Clone)]
@@ -31,6 +36,8 @@ pub struct Device(Arc<Shared>);
 pub(crate) struct Shared {
     machine: Box<dyn Machine>,
     state: Mutex<State>,
+    /// Artefacts that were found to run here, by their address: neither they nor the machine change.
+    runs: [AtomicUsize; RUNS],
 }
 
 /// What the device's lock guards.
@@ -38,7 +45,7 @@ pub(crate) struct Shared {
 pub(crate) struct State {
     pub order: Order,
     /// Loaded artefacts, by the address of the artefact.
-    pub functions: HashMap<usize, Function, BuildHasherDefault<AddressHasher>>,
+    pub functions: HashMap<usize, Function, BuildHasherDefault<WordHasher>>,
     pub workspaces: Workspaces,
     pub memory: Memory,
     pub maps: Maps,
@@ -161,6 +168,7 @@ impl Device {
         Ok(Device(Arc::new(Shared {
             machine,
             state: Mutex::new(state),
+            runs: [const { AtomicUsize::new(0) }; RUNS],
         })))
     }
 
@@ -198,6 +206,23 @@ impl Device {
     #[must_use]
     pub fn runs(&self, target: Target) -> bool {
         self.machine().traits().runs(target)
+    }
+
+    /// Whether an artefact runs here; asked again, which it is by every launch, the answer is at hand.
+    #[inline]
+    pub(crate) fn runs_artifact(&self, artifact: &'static Artifact) -> bool {
+        let address = std::ptr::from_ref(artifact).addr();
+        let known = &self.0.runs[(address / 64) % RUNS];
+        known.load(Ordering::Relaxed) == address || self.ask_artifact(artifact, known)
+    }
+
+    #[cold]
+    fn ask_artifact(&self, artifact: &'static Artifact, known: &AtomicUsize) -> bool {
+        let runs = Target::by_name(artifact.target).is_some_and(|target| self.runs(target));
+        if runs {
+            known.store(std::ptr::from_ref(artifact).addr(), Ordering::Relaxed);
+        }
+        runs
     }
 
     /// The grid of a persistent kernel: as many blocks as are held at once, in whole clusters.
@@ -292,26 +317,6 @@ impl Drop for Shared {
         for function in state.functions.values() {
             machine.unload(function.entry.module);
         }
-    }
-}
-
-/// An address is its own hash, but for its low bits.
-#[derive(Debug, Default)]
-pub(crate) struct AddressHasher(u64);
-
-impl Hasher for AddressHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        for &b in bytes {
-            self.0 = (self.0 ^ u64::from(b)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        }
-    }
-    fn write_usize(&mut self, n: usize) {
-        self.0 = (n as u64 >> 3)
-            .wrapping_mul(0x9E37_79B9_7F4A_7C15)
-            .rotate_left(29);
     }
 }
 

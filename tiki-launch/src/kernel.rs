@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use tiki_kernel::artifact::{Artifact, Hidden, Param, ParamKind};
 use tiki_kernel::dtype::DType;
-use tiki_kernel::target::Target;
 
 use crate::device::Device;
 use crate::element::Element;
@@ -138,15 +137,10 @@ impl<'a> Plan<'a> {
         let Plan::Artifact(artifact) = self else {
             return Ok(());
         };
-        match Target::by_name(artifact.target) {
-            Some(target) if device.runs(target) => Ok(()),
-            _ => Err(LaunchError::WrongTarget {
-                kernel: artifact.instance.into(),
-                target: artifact.target.into(),
-                device: device.to_string(),
-                capability: device.capability(),
-            }),
+        if device.runs_artifact(artifact) {
+            return Ok(());
         }
+        Err(wrong_target(device, artifact))
     }
 
     /// The loaded entry; loads it the first time. The device's lock must not be held.
@@ -194,6 +188,16 @@ impl<'a> Plan<'a> {
         }
         state.functions.insert(key, function);
         Ok(function)
+    }
+}
+
+#[cold]
+fn wrong_target(device: &Device, artifact: &Artifact) -> LaunchError {
+    LaunchError::WrongTarget {
+        kernel: artifact.instance.into(),
+        target: artifact.target.into(),
+        device: device.to_string(),
+        capability: device.capability(),
     }
 }
 

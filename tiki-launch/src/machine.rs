@@ -112,6 +112,8 @@ pub(crate) struct Shot<'a> {
     /// May start while the launch before it still runs.
     pub dependent: bool,
     pub args: &'a Args,
+    /// The device's tensor maps, in which `args` names places.
+    pub maps: &'a [Map],
 }
 
 /// A device's side of the work. All calls are legal from any thread.
@@ -149,6 +151,15 @@ pub(crate) trait Machine: Send + Sync + fmt::Debug {
     /// Takes code away once nothing on the device runs it. No stream may be under capture.
     fn unload(&self, module: RawModule);
     fn launch(&self, shot: &Shot<'_>, stream: RawStream) -> Result<(), LaunchError>;
+    /// The same launch so many times in a row, by nothing but what hands it over.
+    fn launch_times(
+        &self,
+        shot: &Shot<'_>,
+        stream: RawStream,
+        times: u32,
+    ) -> Result<(), LaunchError> {
+        (0..times).try_for_each(|_| self.launch(shot, stream))
+    }
 
     /// The bytes of a tensor map.
     fn tensor_map(&self, of: &MapOf) -> Result<Map, LaunchError>;

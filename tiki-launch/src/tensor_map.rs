@@ -2,15 +2,20 @@
 //!
 //! An artefact says which ([`tiki_kernel::artifact::Hidden::TensorMap`]); what a map holds follows from the
 //! tensor that is given. A machine writes a map's 128 bytes in its own form. Maps are kept, by all that they
-//! depend on: a warm launch writes none.
+//! depend on: a warm launch writes none and copies none; it compares the words it has at hand with those that a
+//! map was made of.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hash, Hasher};
 
 use tiki_kernel::dtype::DType;
+
+use crate::args::MAPS;
 
 use crate::error::{LaunchError, Place};
 use crate::machine::Machine;
 use crate::tensor::Operand;
+use crate::word_hash::WordHasher;
 
 /// Axes of a map.
 pub(crate) const AXES: usize = 5;
@@ -19,7 +24,7 @@ pub(crate) const AXES: usize = 5;
 const KEPT: usize = 4096;
 
 /// What a map holds. Axes are listed innermost first; those that a tensor lacks have extent and tile 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct MapOf {
     pub dtype: DType,
     pub rank: usize,
@@ -40,9 +45,37 @@ pub(crate) struct MapOf {
 #[repr(align(64))]
 pub(crate) struct Map(pub [u64; 16]);
 
+/// The words a map is made of, as a launch has them: [`MapOf`] follows from them. Axes are listed outermost first, those
+/// that a tensor lacks are 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Key {
+    address: u64,
+    shape: [usize; AXES],
+    strides: [usize; AXES],
+    tile: [u32; AXES],
+    swizzle: u32,
+    dtype: DType,
+    rank: usize,
+}
+
+/// Tiles, swizzles and types vary little for one tensor: they are compared, but not hashed.
+impl Hash for Key {
+    #[inline]
+    fn hash<H: Hasher>(&self, to: &mut H) {
+        to.write_u64(self.address);
+        for axis in 0..self.rank.min(AXES) {
+            to.write_usize(self.shape[axis]);
+            to.write_usize(self.strides[axis]);
+        }
+    }
+}
+
 /// The maps of a device.
 #[derive(Debug, Default)]
-pub(crate) struct Maps(HashMap<MapOf, Map>);
+pub(crate) struct Maps {
+    places: HashMap<Key, u32, BuildHasherDefault<WordHasher>>,
+    maps: Vec<Map>,
+}
 
 impl MapOf {
     /// Of a tensor; `tile` lists axes outermost first.
@@ -99,27 +132,64 @@ impl MapOf {
 }
 
 impl Maps {
-    /// The map, made if it is not known.
-    pub fn get(
+    /// Begins a launch: all places given from here to the next are those of maps that stay.
+    #[inline]
+    pub fn begin(&mut self) {
+        if self.maps.len() + MAPS > KEPT {
+            self.places.clear();
+            self.maps.clear();
+        }
+    }
+
+    /// The place among [`Maps::all`] of a tensor's map, which is made if it is not known; `tile` lists axes outermost first.
+    #[inline]
+    pub fn place(
         &mut self,
         machine: &dyn Machine,
-        of: &MapOf,
-        place: impl FnOnce() -> Box<Place>,
-    ) -> Result<Map, LaunchError> {
-        if let Some(map) = self.0.get(of) {
-            return Ok(*map);
+        operand: &Operand<'_>,
+        tile: [u32; AXES],
+        swizzle: u32,
+        named: impl FnOnce() -> Box<Place>,
+    ) -> Result<u32, LaunchError> {
+        let rank = operand.shape.len();
+        let mut key = Key {
+            address: operand.buffer.address() + operand.offset,
+            shape: [0; AXES],
+            strides: [0; AXES],
+            tile,
+            swizzle,
+            dtype: operand.dtype,
+            rank,
+        };
+        let axes = operand.shape.iter().zip(operand.strides);
+        for (axis, (&extent, &stride)) in axes.enumerate().take(AXES) {
+            key.shape[axis] = extent;
+            key.strides[axis] = stride;
         }
+        if let Some(place) = self.places.get(&key) {
+            return Ok(*place);
+        }
+        let of = MapOf::tensor(operand, tile, swizzle);
         if let Some(why) = of.fault() {
             return Err(LaunchError::TensorMap {
-                place: place(),
+                place: named(),
                 why,
             });
         }
-        let map = machine.tensor_map(of)?;
-        if self.0.len() >= KEPT {
-            self.0.clear();
-        }
-        self.0.insert(*of, map);
-        Ok(map)
+        Ok(self.keep(key, machine.tensor_map(&of)?))
+    }
+
+    #[cold]
+    fn keep(&mut self, key: Key, map: Map) -> u32 {
+        let place = self.maps.len() as u32;
+        self.maps.push(map);
+        self.places.insert(key, place);
+        place
+    }
+
+    /// All maps, by place.
+    #[inline]
+    pub fn all(&self) -> &[Map] {
+        &self.maps
     }
 }

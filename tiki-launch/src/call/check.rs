@@ -42,18 +42,19 @@ impl<'a> Call<'a> {
                 here: self.stream.device().to_string(),
             });
         }
-        if !strided && !form::is_row_major(operand.shape, operand.strides) {
+        let row_major = form::is_row_major(operand.shape, operand.strides);
+        if !strided && !row_major {
             return Err(self.not_contiguous(index, &operand));
         }
         let address = operand.buffer.address() + operand.offset;
-        if !address.is_multiple_of(u64::from(align.max(1))) {
+        if !is_aligned(address, align) {
             return Err(LaunchError::Misaligned {
                 place: self.place(index),
                 address,
                 align,
             });
         }
-        if writes && form::reaches_twice(operand.shape, operand.strides) {
+        if writes && !row_major && form::reaches_twice(operand.shape, operand.strides) {
             let place = self.place(index);
             let other = place.argument.clone();
             return Err(LaunchError::Overlap { place, other });
@@ -190,6 +191,17 @@ impl<'a> Call<'a> {
             kernel: self.plan.name().into(),
             argument: self.plan.params()[index].name.into(),
         })
+    }
+}
+
+/// Alignments are powers of two, which need no division.
+#[inline]
+fn is_aligned(address: u64, align: u32) -> bool {
+    let align = u64::from(align.max(1));
+    if align.is_power_of_two() {
+        address & (align - 1) == 0
+    } else {
+        address.is_multiple_of(align)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Launches on the test double.
 
+pub(crate) mod maps;
+
 use tiki_kernel::artifact::{Artifact, Param, ParamKind, Usage};
 use tiki_kernel::dtype::DType;
 use tiki_kernel::target;
@@ -25,7 +27,7 @@ const fn vector(name: &'static str, writes: bool, align: u32) -> Param {
     }
 }
 
-const BLANK: Artifact = Artifact {
+pub(crate) const BLANK: Artifact = Artifact {
     kernel: "blank",
     instance: "blank<f32>",
     entry: "blank",

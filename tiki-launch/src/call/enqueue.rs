@@ -1,0 +1,136 @@
+//! From checked arguments to the machine: one lock, under which streams are ordered and the kernel is handed over.
+
+use std::time::{Duration, Instant};
+
+use tiki_kernel::artifact::Hidden;
+
+use super::Call;
+use crate::error::LaunchError;
+use crate::kernel::Plan;
+use crate::machine::{Machine, RawStream, Shot};
+use crate::tensor_map::Maps;
+
+type Done = Result<(), LaunchError>;
+
+impl Call<'_> {
+    /// Hands the kernel over to the stream. May be called again: the same launch once more.
+    pub fn launch(&mut self) -> Result<(), LaunchError> {
+        self.launch_by(|machine, shot, at| machine.launch(shot, at))
+    }
+
+    /// The time of the driver's own call alone, the least part of a launch that there can be: the mean of so many in a row,
+    /// each of which launches the kernel. None for an empty grid.
+    pub fn driver_time(&mut self, times: u32) -> Result<Duration, LaunchError> {
+        let mut spent = Duration::ZERO;
+        self.launch_by(|machine, shot, at| {
+            let begun = Instant::now();
+            machine.launch_times(shot, at, times)?;
+            spent = begun.elapsed() / times.max(1);
+            Ok(())
+        })?;
+        Ok(spent)
+    }
+
+    /// Checks, and hands over in this way.
+    #[inline]
+    fn launch_by(&mut self, by: impl FnOnce(&dyn Machine, &Shot<'_>, RawStream) -> Done) -> Done {
+        if self.given != self.plan.params().len() {
+            return Err(self.wrong_count(self.given));
+        }
+        self.must_not_overlap()?;
+        if self.grid.contains(&0) {
+            return Ok(());
+        }
+        let (device, stream) = (self.stream.device(), self.stream.id());
+        let machine = device.machine();
+        let mut lock = device.lock();
+        let function = match self.plan {
+            Plan::Kernel(kernel) => kernel.function(),
+            Plan::Artifact(artifact) => {
+                match lock.functions.get(&std::ptr::from_ref(artifact).addr()) {
+                    Some(function) => *function,
+                    None => {
+                        drop(lock);
+                        let function = self.plan.function(device)?;
+                        lock = device.lock();
+                        function
+                    }
+                }
+            }
+        };
+        if !self.lent.is_empty() {
+            let bytes = self.lent_bytes();
+            if lock.order.capturing(stream) {
+                drop(lock);
+                let buffer = crate::workspace::for_graph(device, bytes)?;
+                lock = device.lock();
+                lock.order.capture(stream, &buffer, true);
+                self.lend(machine, &mut lock.order, buffer.address())?;
+            } else {
+                let state = &mut *lock;
+                let order = &mut state.order;
+                let address = state.workspaces.lend(machine, order, stream, bytes)?;
+                self.lend(machine, order, address)?;
+            }
+        }
+        let state = &mut *lock;
+        if !self.plan.hidden().is_empty() {
+            self.describe_tensors(machine, &mut state.maps)?;
+        }
+        let order = &mut state.order;
+        let capturing = order.capturing(stream);
+        if capturing && let Plan::Kernel(kernel) = self.plan {
+            order.keep(stream, kernel.module());
+        }
+        for (operand, _, writes) in &self.operands {
+            if capturing {
+                order.capture(stream, operand.buffer, *writes);
+            } else {
+                order.before(machine, stream, operand.buffer.id(), *writes)?;
+            }
+        }
+        let shot = Shot {
+            kernel: self.plan.name(),
+            function: function.entry.function,
+            grid: self.grid.map(|blocks| blocks as u32),
+            block: self.plan.block(),
+            cluster: self.plan.cluster(),
+            dynamic_shared: self.plan.dynamic_shared(),
+            dependent: self.plan.dependent(),
+            args: &self.args,
+            maps: state.maps.all(),
+        };
+        let launched = by(machine, &shot, order.raw(stream));
+        if launched.is_ok() && !capturing {
+            order.next(stream);
+            for (operand, _, writes) in &self.operands {
+                order.touched(stream, operand.buffer.id(), *writes);
+            }
+        }
+        launched
+    }
+
+    /// Finds the tensor maps that the kernel takes behind its arguments. Their places hold until the lock is given up,
+    /// so they are found anew each time.
+    fn describe_tensors(&mut self, machine: &dyn Machine, maps: &mut Maps) -> Done {
+        self.args.clear_maps();
+        maps.begin();
+        for hidden in self.plan.hidden() {
+            let Hidden::TensorMap {
+                param,
+                tile,
+                swizzle,
+            } = *hidden;
+            let param = param as usize;
+            let mut given = self.operands.iter();
+            let Some((operand, ..)) = given.find(|(_, i, _)| usize::from(*i) == param) else {
+                return Err(self.wrong_count(self.given));
+            };
+            let place = maps.place(machine, operand, tile, swizzle, || self.place(param))?;
+            if !self.args.push_map(place) {
+                return Err(self.wrong_count(self.given));
+            }
+        }
+        Ok(())
+    }
+}
