@@ -17,7 +17,7 @@ mod enqueue;
 mod lend;
 
 use arrayvec::ArrayVec;
-use tiki_kernel::artifact::{Artifact, ParamKind};
+use tiki_kernel::artifact::{Artifact, Param, ParamKind};
 
 use crate::args::Args;
 use crate::element::Element;
@@ -34,17 +34,21 @@ const TENSORS: usize = 32;
 /// Workspaces a kernel can take.
 const WORKSPACES: usize = 4;
 
+/// A tensor that was given, its place among the parameters, and whether the kernel writes it.
+type Given<'a> = (Operand<'a>, u8, bool);
+
 /// A launch under construction.
 #[derive(Debug)]
 pub struct Call<'a> {
     stream: &'a Stream,
     plan: Plan<'a>,
+    params: &'a [Param],
     /// Arguments given.
     given: usize,
     /// Lowest index in the signature that may come next.
     next: usize,
     args: Args,
-    operands: ArrayVec<(Operand<'a>, u8, bool), TENSORS>,
+    operands: ArrayVec<Given<'a>, TENSORS>,
     /// Arguments that the launcher lends: the place of their address among the words, and their bytes.
     lent: ArrayVec<(u8, u64), WORKSPACES>,
     grid: [u64; 3],
@@ -79,6 +83,7 @@ impl<'a> Call<'a> {
         Ok(Call {
             stream,
             plan,
+            params: plan.params(),
             given: 0,
             next: 0,
             args: Args::default(),
@@ -95,7 +100,7 @@ impl<'a> Call<'a> {
         index: usize,
         tensor: &'a Tensor<E, R>,
     ) -> Result<&mut Self, LaunchError> {
-        self.operand(index, tensor.operand(), false)?;
+        self.operand(index, tensor, false)?;
         Ok(self)
     }
 
@@ -106,7 +111,7 @@ impl<'a> Call<'a> {
         index: usize,
         tensor: &'a mut Tensor<E, R>,
     ) -> Result<&mut Self, LaunchError> {
-        self.operand(index, tensor.operand(), true)?;
+        self.operand(index, tensor, true)?;
         Ok(self)
     }
 
@@ -114,13 +119,13 @@ impl<'a> Call<'a> {
     #[inline]
     pub fn scalar<E: Element>(&mut self, index: usize, value: E) -> Result<&mut Self, LaunchError> {
         let place = self.in_turn(index)?;
-        match self.plan.params()[place].kind {
+        match self.params[place].kind {
             ParamKind::Scalar(dtype) if dtype == E::DTYPE => {}
             kind => {
                 return Err(self.wrong_type(place, kind, format!("a value of type {}", E::DTYPE)));
             }
         }
-        self.push(value.word(), E::DTYPE.bytes() as u8)?;
+        self.push(value.word())?;
         Ok(self)
     }
 

@@ -407,10 +407,8 @@ impl Machine for Double {
         if inner.forgets {
             return Ok(());
         }
-        let mut words = shot.args.words().to_vec();
-        for &place in shot.args.maps() {
-            words.extend(shot.maps[place as usize].0);
-        }
+        let mut words = shot.words.to_vec();
+        words.extend(shot.maps.iter().flat_map(|map| map.0));
         inner.put(
             stream,
             Op::Launch {

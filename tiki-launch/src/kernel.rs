@@ -77,6 +77,7 @@ pub(crate) enum Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
+    #[inline]
     pub fn name(self) -> &'a str {
         match self {
             Plan::Artifact(a) => a.instance,
@@ -90,24 +91,10 @@ impl<'a> Plan<'a> {
             Plan::Kernel(k) => &k.params,
         }
     }
-    #[inline]
-    pub fn hidden(self) -> &'a [Hidden] {
-        match self {
-            Plan::Artifact(a) => a.hidden,
-            Plan::Kernel(_) => &[],
-        }
-    }
     /// Tensors are passed as their address alone.
     #[inline]
     pub fn bare(self) -> bool {
         matches!(self, Plan::Kernel(_))
-    }
-    #[inline]
-    pub fn block(self) -> [u32; 3] {
-        match self {
-            Plan::Artifact(a) => a.threads,
-            Plan::Kernel(k) => k.threads,
-        }
     }
     #[inline]
     pub fn cluster(self) -> u32 {
@@ -116,18 +103,12 @@ impl<'a> Plan<'a> {
             Plan::Kernel(k) => k.cluster,
         }
     }
+    /// Threads of a block, bytes of dynamic shared memory, and whether it may start early.
     #[inline]
-    pub fn dynamic_shared(self) -> u32 {
+    pub fn form(self) -> ([u32; 3], u32, bool) {
         match self {
-            Plan::Artifact(a) => a.dynamic_shared,
-            Plan::Kernel(k) => k.dynamic_shared,
-        }
-    }
-    #[inline]
-    pub fn dependent(self) -> bool {
-        match self {
-            Plan::Artifact(a) => a.dependent_launch,
-            Plan::Kernel(k) => k.dependent,
+            Plan::Artifact(a) => (a.threads, a.dynamic_shared, a.dependent_launch),
+            Plan::Kernel(k) => (k.threads, k.dynamic_shared, k.dependent),
         }
     }
 
@@ -218,7 +199,7 @@ fn load_unit(device: &Device, unit: Unit<'_>) -> Result<Entry, LaunchError> {
 }
 
 /// Bytes of each parameter of an entry; see [`tiki_kernel::artifact`] for the order.
-fn widths(params: &[Param], hidden: &[Hidden], bare: bool) -> Vec<u8> {
+pub(crate) fn widths(params: &[Param], hidden: &[Hidden], bare: bool) -> Vec<u8> {
     let mut widths = Vec::new();
     for param in params {
         match param.kind {

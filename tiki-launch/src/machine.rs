@@ -9,11 +9,11 @@
 
 use std::fmt;
 
+use tiki_kernel::artifact::Param;
 use tiki_kernel::target::Target;
 
-use crate::args::Args;
 use crate::error::LaunchError;
-use crate::tensor_map::{Map, MapOf};
+use crate::tensor_map::{Described, Map, MapOf};
 
 /// A stream of a machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,9 +111,20 @@ pub(crate) struct Shot<'a> {
     pub dynamic_shared: u32,
     /// May start while the launch before it still runs.
     pub dependent: bool,
-    pub args: &'a Args,
-    /// The device's tensor maps, in which `args` names places.
-    pub maps: &'a [Map],
+    pub params: &'a [Param],
+    /// Tensors are passed as their address alone.
+    pub bare: bool,
+    pub words: &'a [u64],
+    pub maps: Described<'a>,
+}
+
+impl Shot<'_> {
+    /// The bytes of the entry's parameter space.
+    pub fn packed(&self) -> Vec<u8> {
+        let widths = crate::kernel::widths(self.params, &[], self.bare);
+        let maps = self.maps.iter().map(|Map(words)| words);
+        crate::args::packed(self.words, &widths, maps)
+    }
 }
 
 /// A device's side of the work. All calls are legal from any thread.

@@ -213,6 +213,10 @@ impl<E: Element, const R: usize> Tensor<E, R> {
     }
 
     #[inline]
+    pub(crate) fn form(&self) -> (&[usize; R], &[usize; R]) {
+        (&self.shape, &self.strides)
+    }
+    #[inline]
     pub(crate) fn operand(&self) -> Operand<'_> {
         Operand {
             buffer: &self.buffer,

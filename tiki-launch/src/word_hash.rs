@@ -5,7 +5,7 @@
 use std::hash::Hasher;
 
 /// An odd number without pattern.
-const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
+pub(crate) const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// Multiplies word after word. The good bits of a product are its upper ones; a table takes the lower ones, so they
 /// change places at the end.
@@ -20,6 +20,10 @@ impl Hasher for WordHasher {
     #[inline]
     fn write_u64(&mut self, word: u64) {
         self.0 = self.0.wrapping_add(word).wrapping_mul(FACTOR);
+    }
+    #[inline]
+    fn write_u32(&mut self, word: u32) {
+        self.write_u64(word.into());
     }
     #[inline]
     fn write_usize(&mut self, word: usize) {

@@ -2,22 +2,27 @@
 
 use tiki_kernel::artifact::ParamKind;
 
-use super::Call;
+use super::{Call, Given};
+use crate::element::Element;
 use crate::error::{Form, LaunchError, Place};
-use crate::tensor::{Operand, form};
+use crate::tensor::{Operand, Tensor, form};
 
 /// Blocks along x, y and z.
 pub(super) const GRID: [u64; 3] = [0x7fff_ffff, 0xffff, 0xffff];
 
 impl<'a> Call<'a> {
-    pub(super) fn operand(
+    /// Everything here is about one tensor: its rank is known where it is compiled, so that loops over axes are none.
+    #[inline]
+    pub(super) fn operand<E: Element, const R: usize>(
         &mut self,
         index: usize,
-        operand: Operand<'a>,
+        tensor: &'a Tensor<E, R>,
         writable: bool,
     ) -> Result<(), LaunchError> {
         let index = self.in_turn(index)?;
-        let kind = self.plan.params()[index].kind;
+        let operand = tensor.operand();
+        let (shape, strides) = tensor.form();
+        let kind = self.params[index].kind;
         let ParamKind::Tensor {
             dtype,
             rank,
@@ -26,62 +31,38 @@ impl<'a> Call<'a> {
             align,
         } = kind
         else {
-            return Err(self.wrong_type(index, kind, describe(&operand, writable)));
+            return Err(self.wrong_tensor(index, &operand, writable));
         };
         let bare = self.plan.bare();
-        if dtype != operand.dtype
-            || (!bare && rank as usize != operand.shape.len())
-            || writes != writable
-        {
-            return Err(self.wrong_type(index, kind, describe(&operand, writable)));
+        if dtype != E::DTYPE || (!bare && rank as usize != R) || writes != writable {
+            return Err(self.wrong_tensor(index, &operand, writable));
         }
         if operand.buffer.device() != self.stream.device() {
-            return Err(LaunchError::OtherDevice {
-                place: self.place(index),
-                there: operand.buffer.device().to_string(),
-                here: self.stream.device().to_string(),
-            });
+            return Err(self.other_device(index, &operand));
         }
-        let row_major = form::is_row_major(operand.shape, operand.strides);
+        let row_major = form::is_row_major(shape, strides);
         if !strided && !row_major {
             return Err(self.not_contiguous(index, &operand));
         }
         let address = operand.buffer.address() + operand.offset;
         if !is_aligned(address, align) {
-            return Err(LaunchError::Misaligned {
-                place: self.place(index),
-                address,
-                align,
-            });
+            return Err(self.misaligned(index, address, align));
         }
-        if writes && !row_major && form::reaches_twice(operand.shape, operand.strides) {
-            let place = self.place(index);
-            let other = place.argument.clone();
-            return Err(LaunchError::Overlap { place, other });
+        if writes && !row_major && form::reaches_twice(shape, strides) {
+            return Err(self.overlaps_itself(index));
         }
-        self.push(address, 8)?;
+        let mut fits = self.args.push(address);
         if !bare {
-            for (axis, &extent) in operand.shape.iter().enumerate() {
-                if extent > u32::MAX as usize {
-                    return Err(LaunchError::Extent {
-                        place: self.place(index),
-                        axis,
-                        extent,
-                    });
-                }
-                self.push(extent as u64, 4)?;
+            if shape.iter().any(|&extent| extent > u32::MAX as usize) {
+                return Err(self.too_long(index, shape));
             }
+            fits &= self.args.extend(&shape.map(|extent| extent as u64));
             if strided {
-                for &stride in operand.strides {
-                    self.push(stride as u64, 8)?;
-                }
+                fits &= self.args.extend(&strides.map(|stride| stride as u64));
             }
         }
-        if self
-            .operands
-            .try_push((operand, index as u8, writes))
-            .is_err()
-        {
+        let given = (operand, index as u8, writes);
+        if !fits || self.operands.try_push(given).is_err() {
             return Err(self.wrong_count(self.given));
         }
         Ok(())
@@ -90,30 +71,34 @@ impl<'a> Call<'a> {
     /// No output may share elements with any other argument.
     #[inline]
     pub(super) fn must_not_overlap(&self) -> Result<(), LaunchError> {
-        for (i, (a, a_index, a_writes)) in self.operands.iter().enumerate() {
-            for (b, b_index, b_writes) in &self.operands[i + 1..] {
-                if (*a_writes || *b_writes) && std::sync::Arc::ptr_eq(a.buffer, b.buffer) {
-                    let (out, other) = if *a_writes {
-                        (*a_index, *b_index)
-                    } else {
-                        (*b_index, *a_index)
-                    };
-                    if !form::disjoint(a.extent(), b.extent()) {
-                        return Err(LaunchError::Overlap {
-                            place: self.place(out.into()),
-                            other: self.plan.params()[usize::from(other)].name.into(),
-                        });
-                    }
+        let mut rest = self.operands.as_slice();
+        while let [a, others @ ..] = rest {
+            for b in others {
+                if std::sync::Arc::ptr_eq(a.0.buffer, b.0.buffer) && (a.2 || b.2) {
+                    self.must_be_apart(a, b)?;
                 }
             }
+            rest = others;
         }
         Ok(())
+    }
+
+    /// Of two views of one buffer, of which one is written.
+    fn must_be_apart(&self, a: &Given<'_>, b: &Given<'_>) -> Result<(), LaunchError> {
+        if form::disjoint(a.0.extent(), b.0.extent()) {
+            return Ok(());
+        }
+        let (out, other) = if a.2 { (a.1, b.1) } else { (b.1, a.1) };
+        Err(LaunchError::Overlap {
+            place: self.place(out.into()),
+            other: self.params[usize::from(other)].name.into(),
+        })
     }
 
     /// Arguments come in the order of the signature; the answer is the place among the parameters.
     #[inline]
     pub(super) fn in_turn(&mut self, index: usize) -> Result<usize, LaunchError> {
-        if index < self.next || self.given >= self.plan.params().len() {
+        if index < self.next || self.given >= self.params.len() {
             return Err(self.wrong_count(self.given + 1));
         }
         self.next = index + 1;
@@ -122,8 +107,8 @@ impl<'a> Call<'a> {
     }
 
     #[inline]
-    pub(super) fn push(&mut self, word: u64, width: u8) -> Result<(), LaunchError> {
-        if self.args.push(word, width) {
+    pub(super) fn push(&mut self, word: u64) -> Result<(), LaunchError> {
+        if self.args.push(word) {
             Ok(())
         } else {
             Err(self.wrong_count(self.given))
@@ -135,7 +120,7 @@ impl<'a> Call<'a> {
         LaunchError::Arguments {
             kernel: self.plan.name().into(),
             given,
-            expected: self.plan.params().len(),
+            expected: self.params.len(),
         }
     }
 
@@ -169,6 +154,47 @@ impl<'a> Call<'a> {
     }
 
     #[cold]
+    fn wrong_tensor(&self, index: usize, operand: &Operand<'_>, writable: bool) -> LaunchError {
+        self.wrong_type(index, self.params[index].kind, describe(operand, writable))
+    }
+
+    #[cold]
+    fn other_device(&self, index: usize, operand: &Operand<'_>) -> LaunchError {
+        LaunchError::OtherDevice {
+            place: self.place(index),
+            there: operand.buffer.device().to_string(),
+            here: self.stream.device().to_string(),
+        }
+    }
+
+    #[cold]
+    fn misaligned(&self, index: usize, address: u64, align: u32) -> LaunchError {
+        LaunchError::Misaligned {
+            place: self.place(index),
+            address,
+            align,
+        }
+    }
+
+    #[cold]
+    fn overlaps_itself(&self, index: usize) -> LaunchError {
+        let place = self.place(index);
+        let other = place.argument.clone();
+        LaunchError::Overlap { place, other }
+    }
+
+    #[cold]
+    pub(super) fn too_long(&self, index: usize, shape: &[usize]) -> LaunchError {
+        let long = |extent: &usize| *extent > u32::MAX as usize;
+        let axis = shape.iter().position(long).unwrap_or_default();
+        LaunchError::Extent {
+            place: self.place(index),
+            axis,
+            extent: shape[axis],
+        }
+    }
+
+    #[cold]
     fn not_contiguous(&self, index: usize, operand: &Operand<'_>) -> LaunchError {
         let mut expected = vec![1; operand.shape.len()];
         for i in (1..operand.shape.len()).rev() {
@@ -189,7 +215,7 @@ impl<'a> Call<'a> {
     pub(super) fn place(&self, index: usize) -> Box<Place> {
         Box::new(Place {
             kernel: self.plan.name().into(),
-            argument: self.plan.params()[index].name.into(),
+            argument: self.params[index].name.into(),
         })
     }
 }

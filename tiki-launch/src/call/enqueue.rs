@@ -2,13 +2,16 @@
 
 use std::time::{Duration, Instant};
 
+use arrayvec::ArrayVec;
 use tiki_kernel::artifact::Hidden;
 
 use super::Call;
+use crate::args::MAPS;
+use crate::device::State;
 use crate::error::LaunchError;
 use crate::kernel::Plan;
 use crate::machine::{Machine, RawStream, Shot};
-use crate::tensor_map::Maps;
+use crate::tensor_map::{Described, Maps};
 
 type Done = Result<(), LaunchError>;
 
@@ -34,7 +37,7 @@ impl Call<'_> {
     /// Checks, and hands over in this way.
     #[inline]
     fn launch_by(&mut self, by: impl FnOnce(&dyn Machine, &Shot<'_>, RawStream) -> Done) -> Done {
-        if self.given != self.plan.params().len() {
+        if self.given != self.params.len() {
             return Err(self.wrong_count(self.given));
         }
         self.must_not_overlap()?;
@@ -73,11 +76,16 @@ impl Call<'_> {
                 self.lend(machine, order, address)?;
             }
         }
-        let state = &mut *lock;
-        if !self.plan.hidden().is_empty() {
-            self.describe_tensors(machine, &mut state.maps)?;
-        }
-        let order = &mut state.order;
+        let State { order, maps, .. } = &mut *lock;
+        let described = match self.plan {
+            Plan::Artifact(artifact) if !artifact.hidden.is_empty() => {
+                let address = std::ptr::from_ref(artifact).addr();
+                maps.of_launch(address, self.args.words(), |maps| {
+                    self.describe(artifact.hidden, machine, maps)
+                })?
+            }
+            _ => Described::default(),
+        };
         let capturing = order.capturing(stream);
         if capturing && let Plan::Kernel(kernel) = self.plan {
             order.keep(stream, kernel.module());
@@ -89,33 +97,39 @@ impl Call<'_> {
                 order.before(machine, stream, operand.buffer.id(), *writes)?;
             }
         }
+        let (block, dynamic_shared, dependent) = self.plan.form();
         let shot = Shot {
             kernel: self.plan.name(),
             function: function.entry.function,
             grid: self.grid.map(|blocks| blocks as u32),
-            block: self.plan.block(),
+            block,
             cluster: self.plan.cluster(),
-            dynamic_shared: self.plan.dynamic_shared(),
-            dependent: self.plan.dependent(),
-            args: &self.args,
-            maps: state.maps.all(),
+            dynamic_shared,
+            dependent,
+            params: self.params,
+            bare: self.plan.bare(),
+            words: self.args.words(),
+            maps: described,
         };
         let launched = by(machine, &shot, order.raw(stream));
         if launched.is_ok() && !capturing {
-            order.next(stream);
+            let mark = order.next(stream);
             for (operand, _, writes) in &self.operands {
-                order.touched(stream, operand.buffer.id(), *writes);
+                order.touched(mark, operand.buffer.id(), *writes);
             }
         }
         launched
     }
 
-    /// Finds the tensor maps that the kernel takes behind its arguments. Their places hold until the lock is given up,
-    /// so they are found anew each time.
-    fn describe_tensors(&mut self, machine: &dyn Machine, maps: &mut Maps) -> Done {
-        self.args.clear_maps();
-        maps.begin();
-        for hidden in self.plan.hidden() {
+    /// Finds the tensor maps that the kernel takes behind its arguments, or has them made.
+    fn describe(
+        &self,
+        hidden: &[Hidden],
+        machine: &dyn Machine,
+        maps: &mut Maps,
+    ) -> Result<ArrayVec<u32, MAPS>, LaunchError> {
+        let mut places = ArrayVec::new();
+        for hidden in hidden {
             let Hidden::TensorMap {
                 param,
                 tile,
@@ -127,10 +141,10 @@ impl Call<'_> {
                 return Err(self.wrong_count(self.given));
             };
             let place = maps.place(machine, operand, tile, swizzle, || self.place(param))?;
-            if !self.args.push_map(place) {
+            if places.try_push(place).is_err() {
                 return Err(self.wrong_count(self.given));
             }
         }
-        Ok(())
+        Ok(places)
     }
 }

@@ -17,7 +17,7 @@ impl Call<'_> {
     /// Has the launcher lend an output of this shape, zeroed.
     pub fn workspace(&mut self, index: usize, shape: &[usize]) -> Result<&mut Self, LaunchError> {
         let index = self.in_turn(index)?;
-        let kind = self.plan.params()[index].kind;
+        let kind = self.params[index].kind;
         let dtype = match kind {
             ParamKind::Tensor {
                 dtype,
@@ -31,12 +31,8 @@ impl Call<'_> {
                 return Err(self.wrong_type(index, kind, given));
             }
         };
-        if let Some(axis) = shape.iter().position(|&n| n > u32::MAX as usize) {
-            return Err(LaunchError::Extent {
-                place: self.place(index),
-                axis,
-                extent: shape[axis],
-            });
+        if shape.iter().any(|&extent| extent > u32::MAX as usize) {
+            return Err(self.too_long(index, shape));
         }
         let count = shape.iter().try_fold(1u64, |n, &e| n.checked_mul(e as u64));
         let bytes = count.and_then(|n| n.checked_mul(dtype.bytes().into()));
@@ -47,9 +43,9 @@ impl Call<'_> {
             });
         };
         let word = self.args.words().len();
-        self.push(0, 8)?;
+        self.push(0)?;
         for &extent in shape {
-            self.push(extent as u64, 4)?;
+            self.push(extent as u64)?;
         }
         if self.lent.try_push((word as u8, bytes)).is_err() {
             return Err(self.wrong_count(self.given));

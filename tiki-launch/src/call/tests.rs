@@ -288,7 +288,10 @@ fn a_strided_parameter_takes_extents_then_strides() {
     let mut call = Call::new(&stream, &STRIDED).unwrap();
     call.tensor_mut(0, &mut view).unwrap();
     assert_eq!(call.args.words(), [address, 5, 3, 1, 5]);
-    assert_eq!(call.args.widths(), [8, 4, 4, 8, 8]);
+    assert_eq!(
+        crate::kernel::widths(call.params, &[], false),
+        [8, 4, 4, 8, 8]
+    );
     words(
         call.grid([3, 1, 1]).unwrap_err(),
         Code::Grid,

@@ -163,14 +163,12 @@ impl Gpu {
         times: u32,
     ) -> Result<(), LaunchError> {
         let mut pointers = [const { MaybeUninit::<*const c_void>::uninit() }; CAPACITY + MAPS];
-        let words = shot.args.words().iter().map(std::ptr::from_ref);
-        let maps = shot.args.maps().iter();
-        let maps = maps.map(|place| std::ptr::from_ref(&shot.maps[*place as usize]).cast());
-        for (pointer, argument) in pointers
-            .iter_mut()
-            .zip(words.map(<*const u64>::cast).chain(maps))
-        {
-            pointer.write(argument);
+        let count = shot.words.len();
+        for (pointer, word) in pointers[..CAPACITY].iter_mut().zip(shot.words) {
+            pointer.write(std::ptr::from_ref(word).cast());
+        }
+        for (pointer, map) in pointers[count..].iter_mut().zip(shot.maps.iter()) {
+            pointer.write(std::ptr::from_ref(map).cast());
         }
         // As many as the entry declares (`must_declare` has compared them), each a word or a tensor map that outlives
         // the call; the driver writes none.
