@@ -94,7 +94,7 @@ impl<'a> Call<'a> {
     }
 
     /// Gives an input.
-    #[inline]
+    #[inline(always)]
     pub fn tensor<E: Element, const R: usize>(
         &mut self,
         index: usize,
@@ -105,7 +105,7 @@ impl<'a> Call<'a> {
     }
 
     /// Gives an output (or a tensor that is both read and written).
-    #[inline]
+    #[inline(always)]
     pub fn tensor_mut<E: Element, const R: usize>(
         &mut self,
         index: usize,
@@ -116,7 +116,7 @@ impl<'a> Call<'a> {
     }
 
     /// Gives a value.
-    #[inline]
+    #[inline(always)]
     pub fn scalar<E: Element>(&mut self, index: usize, value: E) -> Result<&mut Self, LaunchError> {
         let place = self.in_turn(index)?;
         match self.params[place].kind {
@@ -169,7 +169,7 @@ impl<'a> Call<'a> {
     }
 
     /// The grid, in blocks; one block unless said. If an extent is 0, nothing is launched.
-    #[inline]
+    #[inline(always)]
     pub fn grid(&mut self, grid: [u64; 3]) -> Result<&mut Self, LaunchError> {
         let cluster = u64::from(self.plan.cluster());
         let fits = grid

@@ -266,7 +266,7 @@ impl Order {
     }
 
     /// Lets `stream` wait, on the device, until it may read (or write) the buffer.
-    #[inline]
+    #[inline(always)]
     pub fn before(
         &mut self,
         machine: &dyn Machine,
@@ -281,10 +281,23 @@ impl Order {
         if nothing {
             return Ok(());
         }
+        self.after_all(machine, stream, buffer, writes)
+    }
+
+    #[cold]
+    fn after_all(
+        &mut self,
+        machine: &dyn Machine,
+        stream: usize,
+        buffer: BufferId,
+        writes: bool,
+    ) -> Result<(), LaunchError> {
+        let used = &self.uses[buffer.0 as usize];
+        let (writer, reader, others) = (used.writer, used.reader, used.others.clone());
         self.after(machine, stream, writer)?;
         if writes {
             self.after(machine, stream, reader)?;
-            for mark in self.uses[buffer.0 as usize].others.clone() {
+            for mark in others {
                 self.after(machine, stream, mark)?;
             }
         }
@@ -292,7 +305,7 @@ impl Order {
     }
 
     /// Notes that a piece of work reads (or writes) the buffer.
-    #[inline]
+    #[inline(always)]
     pub fn touched(&mut self, mark: Mark, buffer: BufferId, writes: bool) {
         let stream = mark.stream();
         let used = &mut self.uses[buffer.0 as usize];
@@ -411,7 +424,7 @@ impl Order {
     }
 
     /// Whether all further work of `stream` comes behind that of a mark as it is.
-    #[inline]
+    #[inline(always)]
     fn is_behind(&self, stream: usize, mark: Mark) -> bool {
         let (other, ticket) = (mark.stream(), mark.ticket());
         let waited = || self.slots[stream].seen.get(other);

@@ -11,8 +11,8 @@ use crate::tensor::{Operand, Tensor, form};
 pub(super) const GRID: [u64; 3] = [0x7fff_ffff, 0xffff, 0xffff];
 
 impl<'a> Call<'a> {
-    /// Everything here is about one tensor: its rank is known where it is compiled, so that loops over axes are none.
-    #[inline]
+    /// Compiled into the caller, where rank and type are known, and what the artefact says too: most of it is settled there.
+    #[inline(always)]
     pub(super) fn operand<E: Element, const R: usize>(
         &mut self,
         index: usize,
@@ -69,7 +69,7 @@ impl<'a> Call<'a> {
     }
 
     /// No output may share elements with any other argument.
-    #[inline]
+    #[inline(always)]
     pub(super) fn must_not_overlap(&self) -> Result<(), LaunchError> {
         let mut rest = self.operands.as_slice();
         while let [a, others @ ..] = rest {
@@ -83,6 +83,7 @@ impl<'a> Call<'a> {
         Ok(())
     }
 
+    #[inline(never)]
     /// Of two views of one buffer, of which one is written.
     fn must_be_apart(&self, a: &Given<'_>, b: &Given<'_>) -> Result<(), LaunchError> {
         if form::disjoint(a.0.extent(), b.0.extent()) {
@@ -96,7 +97,7 @@ impl<'a> Call<'a> {
     }
 
     /// Arguments come in the order of the signature; the answer is the place among the parameters.
-    #[inline]
+    #[inline(always)]
     pub(super) fn in_turn(&mut self, index: usize) -> Result<usize, LaunchError> {
         if index < self.next || self.given >= self.params.len() {
             return Err(self.wrong_count(self.given + 1));
@@ -106,7 +107,7 @@ impl<'a> Call<'a> {
         Ok(self.given - 1)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn push(&mut self, word: u64) -> Result<(), LaunchError> {
         if self.args.push(word) {
             Ok(())
