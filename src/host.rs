@@ -58,6 +58,7 @@ pub trait Number: Castable {
 macro_rules! integers {
     ($($t:ty)*) => {$(
         impl Castable for $t {
+            #[inline]
             fn wide(self) -> Wide {
                 Wide::Int(self as i128)
             }
@@ -66,6 +67,7 @@ macro_rules! integers {
             const NAME: &'static str = stringify!($t);
             #[allow(unused_comparisons)]
             const SIGNED: bool = <$t>::MIN < 0;
+            #[inline(always)]
             fn binary(op: &'static str, a: $t, b: $t) -> Option<$t> {
                 match op {
                     "+" => a.checked_add(b),
@@ -90,6 +92,7 @@ macro_rules! integers {
                     self.checked_shr(by)
                 }
             }
+            #[inline]
             fn narrow(wide: Wide) -> Option<$t> {
                 match wide {
                     Wide::Int(i) => i.try_into().ok(),
@@ -101,6 +104,7 @@ macro_rules! integers {
                     }
                 }
             }
+            #[inline]
             fn is_zero(self) -> bool {
                 self == 0
             }
@@ -112,6 +116,7 @@ integers!(usize u8 u16 u32 u64 isize i8 i16 i32 i64 i128);
 macro_rules! floats {
     ($($t:ty)*) => {$(
         impl Castable for $t {
+            #[inline]
             fn wide(self) -> Wide {
                 Wide::Float(self.into())
             }
@@ -119,6 +124,7 @@ macro_rules! floats {
         impl Number for $t {
             const NAME: &'static str = stringify!($t);
             const SIGNED: bool = true;
+            #[inline(always)]
             fn binary(op: &'static str, a: $t, b: $t) -> Option<$t> {
                 Some(match op {
                     "+" => a + b,
@@ -137,12 +143,14 @@ macro_rules! floats {
             fn shifted(self, _: bool, _: i128) -> Option<$t> {
                 None
             }
+            #[inline]
             fn narrow(wide: Wide) -> Option<$t> {
                 Some(match wide {
                     Wide::Int(i) => i as $t,
                     Wide::Float(x) => x as $t,
                 })
             }
+            #[inline]
             fn is_zero(self) -> bool {
                 false // what is divided by it is infinite
             }
@@ -171,31 +179,45 @@ fn by_zero(numbers: fmt::Arguments<'_>) -> HostMath {
     HostMath(format!("{numbers}, a division by zero"))
 }
 
+#[inline(always)] // the operator is known there
 fn checked<T: Number>(op: &'static str, a: T, b: T) -> Result<T, HostMath> {
-    T::binary(op, a, b).ok_or_else(|| match op {
+    match T::binary(op, a, b) {
+        Some(result) => Ok(result),
+        None => Err(none(op, a, b)),
+    }
+}
+
+#[cold]
+fn none<T: Number>(op: &'static str, a: T, b: T) -> HostMath {
+    match op {
         "/" | "%" if b.is_zero() => by_zero(format_args!("{a:?} {op} {b:?}")),
         "-" if !T::SIGNED => HostMath(format!("{a:?} - {b:?}, which is negative")),
         _ => unfit::<T>(format_args!("{a:?} {op} {b:?}")),
-    })
+    }
 }
 
 /// `a + b`
+#[inline]
 pub fn add<T: Number>(a: T, b: T) -> Result<T, HostMath> {
     checked("+", a, b)
 }
 /// `a - b`
+#[inline]
 pub fn sub<T: Number>(a: T, b: T) -> Result<T, HostMath> {
     checked("-", a, b)
 }
 /// `a * b`
+#[inline]
 pub fn mul<T: Number>(a: T, b: T) -> Result<T, HostMath> {
     checked("*", a, b)
 }
 /// `a / b`
+#[inline]
 pub fn div<T: Number>(a: T, b: T) -> Result<T, HostMath> {
     checked("/", a, b)
 }
 /// `a % b`
+#[inline]
 pub fn rem<T: Number>(a: T, b: T) -> Result<T, HostMath> {
     checked("%", a, b)
 }
@@ -233,10 +255,15 @@ pub fn abs<T: Number>(a: T) -> Result<T, HostMath> {
 }
 
 /// `a as T`
+#[inline]
 pub fn cast<A: Castable, T: Number>(a: A) -> Result<T, HostMath> {
-    T::narrow(a.wide()).ok_or_else(|| HostMath(format!("{a:?}, which does not fit in {}", T::NAME)))
+    match T::narrow(a.wide()) {
+        Some(result) => Ok(result),
+        None => Err(unfit::<T>(format_args!("{a:?}"))),
+    }
 }
 
+#[inline]
 fn up<T: Number>(a: T, b: T) -> Option<T> {
     let rest = T::binary("%", a, b)?;
     let quotient = T::binary("/", a, b)?;
@@ -247,9 +274,13 @@ fn up<T: Number>(a: T, b: T) -> Option<T> {
 }
 
 /// `a.div_ceil(b)`
+#[inline]
 pub fn div_ceil<T: Number>(a: T, b: T) -> Result<T, HostMath> {
     // Of non-negative numbers, it fits whenever `b` is not 0.
-    up(a, b).ok_or_else(|| by_zero(format_args!("{a:?}.div_ceil({b:?})")))
+    match up(a, b) {
+        Some(result) => Ok(result),
+        None => Err(by_zero(format_args!("{a:?}.div_ceil({b:?})"))),
+    }
 }
 
 /// `a.next_multiple_of(b)`
@@ -260,11 +291,13 @@ pub fn next_multiple_of<T: Number>(a: T, b: T) -> Result<T, HostMath> {
 }
 
 /// Blocks along an axis of the grid.
+#[inline]
 pub fn extent<T: Number>(blocks: T) -> Result<u64, HostMath> {
     cast::<T, u64>(blocks)
 }
 
 /// The grid of up to three extents, x first.
+#[inline]
 pub fn grid(extents: &[u64]) -> [u64; 3] {
     let mut grid = [1; 3];
     for (to, from) in grid.iter_mut().zip(extents) {
@@ -274,6 +307,7 @@ pub fn grid(extents: &[u64]) -> [u64; 3] {
 }
 
 /// The grid of a persistent kernel: as many blocks as the device holds at once, in whole clusters.
+#[inline]
 pub fn persistent(stream: &Stream, artifact: &Artifact) -> [u64; 3] {
     stream.device().persistent_grid(artifact)
 }

@@ -11,6 +11,10 @@
 //!    stream wait for other streams where they touched the same buffers, and hands the kernel over.
 //!
 //! All checks happen on the host before anything runs. A warm launch allocates nothing.
+//!
+//! What generated code calls is compiled into it, down to [`Call::launch`]: there the artefact, types and ranks are known,
+//! so that of most checks nothing is left to run. For that, failures are boxed (an answer is a word, not memory), and
+//! made in functions of their own.
 
 mod check;
 mod enqueue;
@@ -21,9 +25,9 @@ use tiki_kernel::artifact::{Artifact, Param, ParamKind};
 
 use crate::args::Args;
 use crate::element::Element;
-use crate::error::{LaunchError, Place};
-use crate::fact::{ArithmeticError, FactError};
-use crate::kernel::{Kernel, Plan};
+use crate::error::LaunchError;
+use crate::fact::ArithmeticError;
+use crate::kernel::{Kernel, Plan, elsewhere, wrong_target};
 use crate::machine::Kind;
 use crate::stream::Stream;
 use crate::tensor::{Operand, Tensor};
@@ -36,6 +40,9 @@ const WORKSPACES: usize = 4;
 
 /// A tensor that was given, its place among the parameters, and whether the kernel writes it.
 type Given<'a> = (Operand<'a>, u8, bool);
+
+/// What comes of a step.
+type Answer<T> = Result<T, Box<LaunchError>>;
 
 /// A launch under construction.
 #[derive(Debug)]
@@ -57,30 +64,25 @@ pub struct Call<'a> {
 impl<'a> Call<'a> {
     /// Begins a launch of an artefact.
     #[inline(always)] // a copy of the arrays inside would be dear
-    pub fn new(stream: &'a Stream, artifact: &'static Artifact) -> Result<Call<'a>, LaunchError> {
-        Call::of(stream, Plan::Artifact(artifact))
+    pub fn new(stream: &'a Stream, artifact: &'static Artifact) -> Answer<Call<'a>> {
+        if !stream.device().runs_artifact(artifact) {
+            return Err(wrong_target(stream.device(), artifact));
+        }
+        Ok(Call::of(stream, Plan::Artifact(artifact)))
     }
 
     /// Begins a launch of a kernel made from PTX text.
     #[inline(always)]
-    pub fn raw(stream: &'a Stream, kernel: &'a Kernel) -> Result<Call<'a>, LaunchError> {
+    pub fn raw(stream: &'a Stream, kernel: &'a Kernel) -> Answer<Call<'a>> {
         if kernel.device() != stream.device() {
-            return Err(LaunchError::OtherDevice {
-                place: Box::new(Place {
-                    kernel: kernel.name().into(),
-                    argument: "the kernel itself".into(),
-                }),
-                there: kernel.device().to_string(),
-                here: stream.device().to_string(),
-            });
+            return Err(elsewhere(stream.device(), kernel));
         }
-        Call::of(stream, Plan::Kernel(kernel))
+        Ok(Call::of(stream, Plan::Kernel(kernel)))
     }
 
     #[inline(always)]
-    fn of(stream: &'a Stream, plan: Plan<'a>) -> Result<Call<'a>, LaunchError> {
-        plan.must_run_on(stream.device())?;
-        Ok(Call {
+    fn of(stream: &'a Stream, plan: Plan<'a>) -> Call<'a> {
+        Call {
             stream,
             plan,
             params: plan.params(),
@@ -90,7 +92,7 @@ impl<'a> Call<'a> {
             operands: ArrayVec::new(),
             lent: ArrayVec::new(),
             grid: [1; 3],
-        })
+        }
     }
 
     /// Gives an input.
@@ -99,7 +101,7 @@ impl<'a> Call<'a> {
         &mut self,
         index: usize,
         tensor: &'a Tensor<E, R>,
-    ) -> Result<&mut Self, LaunchError> {
+    ) -> Answer<&mut Self> {
         self.operand(index, tensor, false)?;
         Ok(self)
     }
@@ -110,20 +112,18 @@ impl<'a> Call<'a> {
         &mut self,
         index: usize,
         tensor: &'a mut Tensor<E, R>,
-    ) -> Result<&mut Self, LaunchError> {
+    ) -> Answer<&mut Self> {
         self.operand(index, tensor, true)?;
         Ok(self)
     }
 
     /// Gives a value.
     #[inline(always)]
-    pub fn scalar<E: Element>(&mut self, index: usize, value: E) -> Result<&mut Self, LaunchError> {
+    pub fn scalar<E: Element>(&mut self, index: usize, value: E) -> Answer<&mut Self> {
         let place = self.in_turn(index)?;
         match self.params[place].kind {
             ParamKind::Scalar(dtype) if dtype == E::DTYPE => {}
-            kind => {
-                return Err(self.wrong_type(place, kind, format!("a value of type {}", E::DTYPE)));
-            }
+            _ => return Err(self.wrong_value(place, E::DTYPE)),
         }
         self.push(value.word())?;
         Ok(self)
@@ -136,19 +136,11 @@ impl<'a> Call<'a> {
         holds: bool,
         fact: &'static str,
         values: impl FnOnce() -> Vec<(&'static str, Option<String>)>,
-    ) -> Result<(), LaunchError> {
+    ) -> Answer<()> {
         if holds {
             return Ok(());
         }
-        let values = values().into_iter();
-        Err(FactError {
-            kernel: self.plan.name().into(),
-            fact: fact.into(),
-            values: values
-                .filter_map(|(operand, value)| Some((operand.into(), value?)))
-                .collect(),
-        }
-        .into())
+        Err(self.not_so(fact, values()))
     }
 
     /// A computation of the launcher that has no result.
@@ -170,26 +162,21 @@ impl<'a> Call<'a> {
 
     /// The grid, in blocks; one block unless said. If an extent is 0, nothing is launched.
     #[inline(always)]
-    pub fn grid(&mut self, grid: [u64; 3]) -> Result<&mut Self, LaunchError> {
+    pub fn grid(&mut self, grid: [u64; 3]) -> Answer<&mut Self> {
         let cluster = u64::from(self.plan.cluster());
         let fits = grid
             .iter()
             .zip(check::GRID)
             .all(|(&blocks, limit)| blocks <= limit);
         if !fits || (cluster > 1 && !grid[0].is_multiple_of(cluster)) {
-            return Err(LaunchError::Grid {
-                kernel: self.plan.name().into(),
-                grid,
-                limit: check::GRID,
-                cluster: self.plan.cluster(),
-            });
+            return Err(self.no_grid(grid));
         }
         self.grid = grid;
         Ok(self)
     }
 
     /// Refuses a grid whose last wave of blocks leaves some of the GPU idle. The virtual machine has no waves.
-    pub fn whole_waves(&mut self) -> Result<&mut Self, LaunchError> {
+    pub fn whole_waves(&mut self) -> Answer<&mut Self> {
         let device = self.stream.device();
         if let Plan::Artifact(artifact) = self.plan
             && device.kind() != Kind::Vm
@@ -197,12 +184,12 @@ impl<'a> Call<'a> {
             let blocks: u64 = self.grid.iter().product();
             let resident = device.persistent_grid(artifact)[0];
             if !blocks.is_multiple_of(resident) {
-                return Err(LaunchError::PartialWave {
+                return Err(Box::new(LaunchError::PartialWave {
                     kernel: self.plan.name().into(),
                     blocks,
                     resident,
                     multiprocessors: device.multiprocessors(),
-                });
+                }));
             }
         }
         Ok(self)

@@ -11,7 +11,7 @@ use tiki_kernel::dtype::DType;
 
 use crate::device::Device;
 use crate::element::Element;
-use crate::error::LaunchError;
+use crate::error::{LaunchError, Place};
 use crate::inspect::{self, Wishes};
 use crate::machine::{Entry, RawModule, Unit};
 
@@ -112,18 +112,6 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Refuses a device that cannot run it.
-    #[inline]
-    pub fn must_run_on(self, device: &Device) -> Result<(), LaunchError> {
-        let Plan::Artifact(artifact) = self else {
-            return Ok(());
-        };
-        if device.runs_artifact(artifact) {
-            return Ok(());
-        }
-        Err(wrong_target(device, artifact))
-    }
-
     /// The loaded entry; loads it the first time. The device's lock must not be held.
     #[cold]
     pub fn function(self, device: &Device) -> Result<Function, LaunchError> {
@@ -131,7 +119,9 @@ impl<'a> Plan<'a> {
             Plan::Kernel(kernel) => return Ok(kernel.function),
             Plan::Artifact(artifact) => artifact,
         };
-        self.must_run_on(device)?;
+        if !device.runs_artifact(artifact) {
+            return Err(wrong_target(device, artifact).into());
+        }
         let key = std::ptr::from_ref(artifact).addr();
         if let Some(function) = device.lock().functions.get(&key) {
             return Ok(*function);
@@ -172,14 +162,28 @@ impl<'a> Plan<'a> {
     }
 }
 
+/// A device cannot run an artefact.
 #[cold]
-fn wrong_target(device: &Device, artifact: &Artifact) -> LaunchError {
-    LaunchError::WrongTarget {
+pub(crate) fn wrong_target(device: &Device, artifact: &Artifact) -> Box<LaunchError> {
+    Box::new(LaunchError::WrongTarget {
         kernel: artifact.instance.into(),
         target: artifact.target.into(),
         device: device.to_string(),
         capability: device.capability(),
-    }
+    })
+}
+
+/// A kernel is loaded on another device than this.
+#[cold]
+pub(crate) fn elsewhere(device: &Device, kernel: &Kernel) -> Box<LaunchError> {
+    Box::new(LaunchError::OtherDevice {
+        place: Box::new(Place {
+            kernel: kernel.name().into(),
+            argument: "the kernel itself".into(),
+        }),
+        there: kernel.device().to_string(),
+        here: device.to_string(),
+    })
 }
 
 /// Loads a module, or what the environment puts in its place, and writes what the environment wants to see.

@@ -1,10 +1,12 @@
 //! The checks of a launch's arguments.
 
 use tiki_kernel::artifact::ParamKind;
+use tiki_kernel::dtype::DType;
 
-use super::{Call, Given};
+use super::{Answer, Call, Given};
 use crate::element::Element;
 use crate::error::{Form, LaunchError, Place};
+use crate::fact::FactError;
 use crate::tensor::{Operand, Tensor, form};
 
 /// Blocks along x, y and z.
@@ -18,7 +20,7 @@ impl<'a> Call<'a> {
         index: usize,
         tensor: &'a Tensor<E, R>,
         writable: bool,
-    ) -> Result<(), LaunchError> {
+    ) -> Answer<()> {
         let index = self.in_turn(index)?;
         let operand = tensor.operand();
         let (shape, strides) = tensor.form();
@@ -70,7 +72,7 @@ impl<'a> Call<'a> {
 
     /// No output may share elements with any other argument.
     #[inline(always)]
-    pub(super) fn must_not_overlap(&self) -> Result<(), LaunchError> {
+    pub(super) fn must_not_overlap(&self) -> Answer<()> {
         let mut rest = self.operands.as_slice();
         while let [a, others @ ..] = rest {
             for b in others {
@@ -85,20 +87,20 @@ impl<'a> Call<'a> {
 
     #[inline(never)]
     /// Of two views of one buffer, of which one is written.
-    fn must_be_apart(&self, a: &Given<'_>, b: &Given<'_>) -> Result<(), LaunchError> {
+    fn must_be_apart(&self, a: &Given<'_>, b: &Given<'_>) -> Answer<()> {
         if form::disjoint(a.0.extent(), b.0.extent()) {
             return Ok(());
         }
         let (out, other) = if a.2 { (a.1, b.1) } else { (b.1, a.1) };
-        Err(LaunchError::Overlap {
+        Err(Box::new(LaunchError::Overlap {
             place: self.place(out.into()),
             other: self.params[usize::from(other)].name.into(),
-        })
+        }))
     }
 
     /// Arguments come in the order of the signature; the answer is the place among the parameters.
     #[inline(always)]
-    pub(super) fn in_turn(&mut self, index: usize) -> Result<usize, LaunchError> {
+    pub(super) fn in_turn(&mut self, index: usize) -> Answer<usize> {
         if index < self.next || self.given >= self.params.len() {
             return Err(self.wrong_count(self.given + 1));
         }
@@ -108,7 +110,7 @@ impl<'a> Call<'a> {
     }
 
     #[inline(always)]
-    pub(super) fn push(&mut self, word: u64) -> Result<(), LaunchError> {
+    pub(super) fn push(&mut self, word: u64) -> Answer<()> {
         if self.args.push(word) {
             Ok(())
         } else {
@@ -117,16 +119,21 @@ impl<'a> Call<'a> {
     }
 
     #[cold]
-    pub(super) fn wrong_count(&self, given: usize) -> LaunchError {
-        LaunchError::Arguments {
+    pub(super) fn wrong_count(&self, given: usize) -> Box<LaunchError> {
+        Box::new(LaunchError::Arguments {
             kernel: self.plan.name().into(),
             given,
             expected: self.params.len(),
-        }
+        })
     }
 
     #[cold]
-    pub(super) fn wrong_type(&self, index: usize, kind: ParamKind, given: String) -> LaunchError {
+    pub(super) fn wrong_type(
+        &self,
+        index: usize,
+        kind: ParamKind,
+        given: String,
+    ) -> Box<LaunchError> {
         let expected = match kind {
             ParamKind::Scalar(dtype) => format!("a value of type {dtype}"),
             ParamKind::Tensor { dtype, writes, .. } if self.plan.bare() => {
@@ -147,56 +154,94 @@ impl<'a> Call<'a> {
                 )
             }
         };
-        LaunchError::ArgumentType {
+        Box::new(LaunchError::ArgumentType {
             place: self.place(index),
             expected,
             given,
-        }
+        })
     }
 
     #[cold]
-    fn wrong_tensor(&self, index: usize, operand: &Operand<'_>, writable: bool) -> LaunchError {
+    pub(super) fn wrong_value(&self, index: usize, dtype: DType) -> Box<LaunchError> {
+        let given = format!("a value of type {dtype}");
+        self.wrong_type(index, self.params[index].kind, given)
+    }
+
+    #[cold]
+    pub(super) fn not_so(
+        &self,
+        fact: &'static str,
+        values: Vec<(&'static str, Option<String>)>,
+    ) -> Box<LaunchError> {
+        let values = values.into_iter();
+        let fact = FactError {
+            kernel: self.plan.name().into(),
+            fact: fact.into(),
+            values: values
+                .filter_map(|(operand, value)| Some((operand.into(), value?)))
+                .collect(),
+        };
+        Box::new(fact.into())
+    }
+
+    #[cold]
+    pub(super) fn no_grid(&self, grid: [u64; 3]) -> Box<LaunchError> {
+        Box::new(LaunchError::Grid {
+            kernel: self.plan.name().into(),
+            grid,
+            limit: GRID,
+            cluster: self.plan.cluster(),
+        })
+    }
+
+    #[cold]
+    fn wrong_tensor(
+        &self,
+        index: usize,
+        operand: &Operand<'_>,
+        writable: bool,
+    ) -> Box<LaunchError> {
         self.wrong_type(index, self.params[index].kind, describe(operand, writable))
     }
 
     #[cold]
-    fn other_device(&self, index: usize, operand: &Operand<'_>) -> LaunchError {
-        LaunchError::OtherDevice {
+    fn other_device(&self, index: usize, operand: &Operand<'_>) -> Box<LaunchError> {
+        Box::new(LaunchError::OtherDevice {
             place: self.place(index),
             there: operand.buffer.device().to_string(),
             here: self.stream.device().to_string(),
-        }
+        })
     }
 
     #[cold]
-    fn misaligned(&self, index: usize, address: u64, align: u32) -> LaunchError {
-        LaunchError::Misaligned {
+    fn misaligned(&self, index: usize, address: u64, align: u32) -> Box<LaunchError> {
+        Box::new(LaunchError::Misaligned {
             place: self.place(index),
             address,
             align,
-        }
+        })
     }
 
     #[cold]
-    fn overlaps_itself(&self, index: usize) -> LaunchError {
+    fn overlaps_itself(&self, index: usize) -> Box<LaunchError> {
         let place = self.place(index);
         let other = place.argument.clone();
-        LaunchError::Overlap { place, other }
+        Box::new(LaunchError::Overlap { place, other })
     }
 
     #[cold]
-    pub(super) fn too_long(&self, index: usize, shape: &[usize]) -> LaunchError {
+    pub(super) fn too_long(&self, index: usize, shape: &[usize]) -> Box<LaunchError> {
         let long = |extent: &usize| *extent > u32::MAX as usize;
         let axis = shape.iter().position(long).unwrap_or_default();
-        LaunchError::Extent {
+        Box::new(LaunchError::Extent {
             place: self.place(index),
             axis,
             extent: shape[axis],
-        }
+        })
     }
 
     #[cold]
-    fn not_contiguous(&self, index: usize, operand: &Operand<'_>) -> LaunchError {
+    fn not_contiguous(&self, index: usize, operand: &Operand<'_>) -> Box<LaunchError> {
         let mut expected = vec![1; operand.shape.len()];
         for i in (1..operand.shape.len()).rev() {
             expected[i - 1] = expected[i] * operand.shape[i].max(1);
@@ -205,11 +250,11 @@ impl<'a> Call<'a> {
             shape: operand.shape.to_vec(),
             strides: operand.strides.to_vec(),
         };
-        LaunchError::NotContiguous {
+        Box::new(LaunchError::NotContiguous {
             place: self.place(index),
             form: Box::new(form),
             expected,
-        }
+        })
     }
 
     #[cold]

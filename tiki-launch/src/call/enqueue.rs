@@ -38,7 +38,7 @@ impl Call<'_> {
     #[inline]
     fn launch_by(&mut self, by: impl FnOnce(&dyn Machine, &Shot<'_>, RawStream) -> Done) -> Done {
         if self.given != self.params.len() {
-            return Err(self.wrong_count(self.given));
+            return Err(self.wrong_count(self.given).into());
         }
         self.must_not_overlap()?;
         if self.grid.contains(&0) {
@@ -138,11 +138,11 @@ impl Call<'_> {
             let param = param as usize;
             let mut given = self.operands.iter();
             let Some((operand, ..)) = given.find(|(_, i, _)| usize::from(*i) == param) else {
-                return Err(self.wrong_count(self.given));
+                return Err(self.wrong_count(self.given).into());
             };
             let place = maps.place(machine, operand, tile, swizzle, || self.place(param))?;
             if places.try_push(place).is_err() {
-                return Err(self.wrong_count(self.given));
+                return Err(self.wrong_count(self.given).into());
             }
         }
         Ok(places)

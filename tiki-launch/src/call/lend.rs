@@ -5,7 +5,7 @@
 
 use tiki_kernel::artifact::ParamKind;
 
-use super::Call;
+use super::{Answer, Call};
 use crate::error::LaunchError;
 use crate::machine::Machine;
 use crate::order::Order;
@@ -15,7 +15,7 @@ const APART: u64 = 256;
 
 impl Call<'_> {
     /// Has the launcher lend an output of this shape, zeroed.
-    pub fn workspace(&mut self, index: usize, shape: &[usize]) -> Result<&mut Self, LaunchError> {
+    pub fn workspace(&mut self, index: usize, shape: &[usize]) -> Answer<&mut Self> {
         let index = self.in_turn(index)?;
         let kind = self.params[index].kind;
         let dtype = match kind {
@@ -37,10 +37,10 @@ impl Call<'_> {
         let count = shape.iter().try_fold(1u64, |n, &e| n.checked_mul(e as u64));
         let bytes = count.and_then(|n| n.checked_mul(dtype.bytes().into()));
         let Some(bytes) = bytes.filter(|n| *n < 1 << 48) else {
-            return Err(LaunchError::TooLarge {
+            return Err(Box::new(LaunchError::TooLarge {
                 shape: shape.to_vec(),
                 dtype,
-            });
+            }));
         };
         let word = self.args.words().len();
         self.push(0)?;

@@ -139,7 +139,8 @@ fn an_empty_grid_checks_everything_and_launches_nothing() {
     );
 }
 
-fn words(error: LaunchError, code: Code, parts: &[&str]) {
+fn words(error: impl Into<LaunchError>, code: Code, parts: &[&str]) {
+    let error = error.into();
     let text = error.to_string();
     assert_eq!(error.code(), code, "{text}");
     assert!(text.starts_with(&format!("[{}] ", code.as_str())), "{text}");
@@ -574,10 +575,8 @@ fn a_partial_wave_is_refused_where_there_are_waves() {
     let (device, ..) = double::device_of(Kind::Gpu(0));
     let stream = device.stream();
     let waves = |grid| -> Result<(), LaunchError> {
-        Call::new(&stream, &BLANK)?
-            .grid(grid)?
-            .whole_waves()
-            .map(drop)
+        Call::new(&stream, &BLANK)?.grid(grid)?.whole_waves()?;
+        Ok(())
     };
     for whole in [[64, 1, 1], [16, 4, 2], [0, 1, 1]] {
         waves(whole).unwrap();
