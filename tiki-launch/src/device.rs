@@ -17,7 +17,7 @@ use crate::buffer::Memory;
 use crate::element::Element;
 use crate::error::LaunchError;
 use crate::kernel::Function;
-use crate::machine::{Kind, Machine, RawModule};
+use crate::machine::{Kind, Machine, RawFunction, RawModule};
 use crate::order::Order;
 use crate::stream::Stream;
 use crate::tensor::Tensor;
@@ -26,8 +26,14 @@ use crate::vm::Options;
 use crate::word_hash::WordHasher;
 use crate::workspace::Workspaces;
 
-/// Artefacts of which a device remembers that they run on it.
-const RUNS: usize = 64;
+/// Artefacts of which a device has the answers to a launch's questions at hand.
+const KNOWN: usize = 64;
+
+/// The place of an artefact's answers, by its address.
+#[inline]
+fn place(address: usize) -> usize {
+    address / 64 % KNOWN
+}
 
 /// A GPU or the virtual machine.
 #[derive(Clone)]
@@ -37,7 +43,7 @@ pub(crate) struct Shared {
     machine: Box<dyn Machine>,
     state: Mutex<State>,
     /// Artefacts that were found to run here, by their address: neither they nor the machine change.
-    runs: [AtomicUsize; RUNS],
+    runs: [AtomicUsize; KNOWN],
 }
 
 /// What the device's lock guards.
@@ -46,6 +52,8 @@ pub(crate) struct State {
     pub order: Order,
     /// Loaded artefacts, by the address of the artefact.
     pub functions: HashMap<usize, Function, BuildHasherDefault<WordHasher>>,
+    /// Some of them once more, each in its place: most launches find theirs here.
+    at_hand: Vec<(usize, RawFunction)>,
     pub workspaces: Workspaces,
     pub memory: Memory,
     pub maps: Maps,
@@ -54,6 +62,24 @@ pub(crate) struct State {
 }
 
 impl State {
+    /// The entry of a loaded artefact.
+    #[inline]
+    pub fn function(&mut self, artifact: &'static Artifact) -> Option<RawFunction> {
+        let address = std::ptr::from_ref(artifact).addr();
+        match self.at_hand.get(place(address)) {
+            Some(&(known, function)) if known == address => Some(function),
+            _ => self.look_up(address),
+        }
+    }
+
+    #[cold]
+    fn look_up(&mut self, address: usize) -> Option<RawFunction> {
+        let function = self.functions.get(&address)?.entry.function;
+        self.at_hand.resize(KNOWN, (0, function));
+        self.at_hand[place(address)] = (address, function);
+        Some(function)
+    }
+
     /// Takes away what was retired, if that is possible now.
     pub fn unload_retired(&mut self, machine: &dyn Machine) {
         if !self.order.any_capturing() {
@@ -168,7 +194,7 @@ impl Device {
         Ok(Device(Arc::new(Shared {
             machine,
             state: Mutex::new(state),
-            runs: [const { AtomicUsize::new(0) }; RUNS],
+            runs: [const { AtomicUsize::new(0) }; KNOWN],
         })))
     }
 
@@ -212,7 +238,7 @@ impl Device {
     #[inline]
     pub(crate) fn runs_artifact(&self, artifact: &'static Artifact) -> bool {
         let address = std::ptr::from_ref(artifact).addr();
-        let known = &self.0.runs[(address / 64) % RUNS];
+        let known = &self.0.runs[place(address)];
         known.load(Ordering::Relaxed) == address || self.ask_artifact(artifact, known)
     }
 

@@ -275,10 +275,8 @@ impl Order {
         writes: bool,
     ) -> Result<(), LaunchError> {
         let used = &self.uses[buffer.0 as usize];
-        let (writer, reader) = (used.writer, used.reader);
-        let nothing = self.is_behind(stream, writer)
-            && (!writes || used.others.is_empty() && self.is_behind(stream, reader));
-        if nothing {
+        let behind = |mark: Mark| mark.stream() == stream || self.is_behind(stream, mark);
+        if behind(used.writer) && (!writes || used.others.is_empty() && behind(used.reader)) {
             return Ok(());
         }
         self.after_all(machine, stream, buffer, writes)

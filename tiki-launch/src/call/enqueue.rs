@@ -48,18 +48,16 @@ impl Call<'_> {
         let machine = device.machine();
         let mut lock = device.lock();
         let function = match self.plan {
-            Plan::Kernel(kernel) => kernel.function(),
-            Plan::Artifact(artifact) => {
-                match lock.functions.get(&std::ptr::from_ref(artifact).addr()) {
-                    Some(function) => *function,
-                    None => {
-                        drop(lock);
-                        let function = self.plan.function(device)?;
-                        lock = device.lock();
-                        function
-                    }
+            Plan::Kernel(kernel) => kernel.function().entry.function,
+            Plan::Artifact(artifact) => match lock.function(artifact) {
+                Some(function) => function,
+                None => {
+                    drop(lock);
+                    let loaded = self.plan.function(device)?;
+                    lock = device.lock();
+                    loaded.entry.function
                 }
-            }
+            },
         };
         if !self.lent.is_empty() {
             let bytes = self.lent_bytes();
@@ -100,7 +98,7 @@ impl Call<'_> {
         let (block, dynamic_shared, dependent) = self.plan.form();
         let shot = Shot {
             kernel: self.plan.name(),
-            function: function.entry.function,
+            function,
             grid: self.grid.map(|blocks| blocks as u32),
             block,
             cluster: self.plan.cluster(),
