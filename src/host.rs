@@ -307,7 +307,7 @@ pub fn grid(extents: &[u64]) -> [u64; 3] {
 }
 
 /// The grid of a persistent kernel: as many blocks as the device holds at once, in whole clusters.
-#[inline]
+#[inline(always)]
 pub fn persistent(stream: &Stream, artifact: &Artifact) -> [u64; 3] {
     stream.device().persistent_grid(artifact)
 }

@@ -41,6 +41,8 @@ pub struct Device(Arc<Shared>);
 
 pub(crate) struct Shared {
     machine: Box<dyn Machine>,
+    /// Of the machine's traits, what persistent grids ask for at every launch.
+    multiprocessors: u32,
     state: Mutex<State>,
     /// Artefacts that were found to run here, by their address: neither they nor the machine change.
     runs: [AtomicUsize; KNOWN],
@@ -192,6 +194,7 @@ impl Device {
         let raw = machine.new_stream()?;
         state.order.open(&*machine, raw, true)?;
         Ok(Device(Arc::new(Shared {
+            multiprocessors: machine.traits().multiprocessors,
             machine,
             state: Mutex::new(state),
             runs: [const { AtomicUsize::new(0) }; KNOWN],
@@ -215,8 +218,9 @@ impl Device {
     }
     /// Number of multiprocessors.
     #[must_use]
+    #[inline]
     pub fn multiprocessors(&self) -> u32 {
-        self.machine().traits().multiprocessors
+        self.0.multiprocessors
     }
     /// Memory that its tensors hold.
     #[must_use]
@@ -253,6 +257,7 @@ impl Device {
 
     /// The grid of a persistent kernel: as many blocks as are held at once, in whole clusters.
     #[must_use]
+    #[inline(always)] // into launchers, which know the artefact
     pub fn persistent_grid(&self, artifact: &Artifact) -> [u64; 3] {
         let cluster = artifact.cluster.max(1);
         let blocks = self.multiprocessors() * artifact.usage.blocks_per_sm.max(1);

@@ -511,6 +511,7 @@ impl std::error::Error for LaunchError {
 /// Builders of a launch answer in a word.
 impl From<Box<LaunchError>> for LaunchError {
     #[cold]
+    #[inline(never)]
     fn from(error: Box<LaunchError>) -> LaunchError {
         *error
     }

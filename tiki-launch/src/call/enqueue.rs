@@ -11,6 +11,7 @@ use crate::device::State;
 use crate::error::LaunchError;
 use crate::kernel::Plan;
 use crate::machine::{Machine, RawStream, Shot};
+use crate::order::Order;
 use crate::tensor_map::{Described, Maps};
 
 type Done = Result<(), LaunchError>;
@@ -60,19 +61,7 @@ impl Call<'_> {
             },
         };
         if !self.lent.is_empty() {
-            let bytes = self.lent_bytes();
-            if lock.order.capturing(stream) {
-                drop(lock);
-                let buffer = crate::workspace::for_graph(device, bytes)?;
-                lock = device.lock();
-                lock.order.capture(stream, &buffer, true);
-                self.lend(machine, &mut lock.order, buffer.address())?;
-            } else {
-                let state = &mut *lock;
-                let order = &mut state.order;
-                let address = state.workspaces.lend(machine, order, stream, bytes)?;
-                self.lend(machine, order, address)?;
-            }
+            lock = self.lend_workspaces(lock)?;
         }
         let State { order, maps, .. } = &mut *lock;
         let described = match self.plan {
@@ -85,13 +74,10 @@ impl Call<'_> {
             _ => Described::default(),
         };
         let capturing = order.capturing(stream);
-        if capturing && let Plan::Kernel(kernel) = self.plan {
-            order.keep(stream, kernel.module());
-        }
-        for (operand, _, writes) in &self.operands {
-            if capturing {
-                order.capture(stream, operand.buffer, *writes);
-            } else {
+        if capturing {
+            self.enter_graph(order);
+        } else {
+            for (operand, _, writes) in &self.operands {
                 order.before(machine, stream, operand.buffer.id(), *writes)?;
             }
         }
@@ -117,6 +103,18 @@ impl Call<'_> {
             }
         }
         launched
+    }
+
+    /// What a graph under capture must know of the launch.
+    #[cold]
+    fn enter_graph(&self, order: &mut Order) {
+        let stream = self.stream.id();
+        if let Plan::Kernel(kernel) = self.plan {
+            order.keep(stream, kernel.module());
+        }
+        for (operand, _, writes) in &self.operands {
+            order.capture(stream, operand.buffer, *writes);
+        }
     }
 
     /// Finds the tensor maps that the kernel takes behind its arguments, or has them made.

@@ -3,9 +3,12 @@
 //! All workspaces of a launch lie in one piece, each at a multiple of [`APART`] bytes, zeroed before every launch.
 //! The piece is found when the launch is made, because another launch may have exchanged it for a larger one.
 
+use std::sync::MutexGuard;
+
 use tiki_kernel::artifact::ParamKind;
 
 use super::{Answer, Call};
+use crate::device::State;
 use crate::error::LaunchError;
 use crate::machine::Machine;
 use crate::order::Order;
@@ -13,7 +16,7 @@ use crate::order::Order;
 /// Bytes of which a workspace begins at a multiple.
 const APART: u64 = 256;
 
-impl Call<'_> {
+impl<'c> Call<'c> {
     /// Has the launcher lend an output of this shape, zeroed.
     pub fn workspace(&mut self, index: usize, shape: &[usize]) -> Answer<&mut Self> {
         let index = self.in_turn(index)?;
@@ -53,15 +56,38 @@ impl Call<'_> {
         Ok(self)
     }
 
+    /// Finds the piece, under the device's lock, and lends from it.
+    #[inline(never)]
+    pub(super) fn lend_workspaces(
+        &mut self,
+        mut lock: MutexGuard<'c, State>,
+    ) -> Result<MutexGuard<'c, State>, LaunchError> {
+        let (device, stream, bytes) = (self.stream.device(), self.stream.id(), self.lent_bytes());
+        let machine = device.machine();
+        if lock.order.capturing(stream) {
+            drop(lock);
+            let buffer = crate::workspace::for_graph(device, bytes)?;
+            lock = device.lock();
+            lock.order.capture(stream, &buffer, true);
+            self.lend(machine, &mut lock.order, buffer.address())?;
+        } else {
+            let state = &mut *lock;
+            let order = &mut state.order;
+            let address = state.workspaces.lend(machine, order, stream, bytes)?;
+            self.lend(machine, order, address)?;
+        }
+        Ok(lock)
+    }
+
     /// Bytes of the piece; 0 if nothing is lent.
-    pub(super) fn lent_bytes(&self) -> u64 {
+    fn lent_bytes(&self) -> u64 {
         self.lent.iter().fold(0, |end, (_, bytes)| {
             end.next_multiple_of(APART) + (*bytes).max(1)
         })
     }
 
     /// Lends from the piece at `address`, and has it zeroed.
-    pub(super) fn lend(
+    fn lend(
         &mut self,
         machine: &dyn Machine,
         order: &mut Order,
