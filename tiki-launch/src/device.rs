@@ -4,9 +4,9 @@
 //! machine only where there is no driver or no GPU at all. A driver that is there but broken is an error.
 //! A handle is cheap to clone and usable from any thread; all handles to one GPU are the same device.
 
-use std::collections::HashMap;
+mod state;
+
 use std::fmt;
-use std::hash::BuildHasherDefault;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -16,15 +16,12 @@ use tiki_kernel::target::Target;
 use crate::buffer::Memory;
 use crate::element::Element;
 use crate::error::LaunchError;
-use crate::kernel::Function;
-use crate::machine::{Kind, Machine, RawFunction, RawModule};
-use crate::order::Order;
+use crate::machine::{Kind, Machine, RawModule};
 use crate::stream::Stream;
 use crate::tensor::Tensor;
-use crate::tensor_map::Maps;
 use crate::vm::Options;
-use crate::word_hash::WordHasher;
-use crate::workspace::Workspaces;
+
+pub(crate) use state::State;
 
 /// Artefacts of which a device has the answers to a launch's questions at hand.
 const KNOWN: usize = 64;
@@ -46,50 +43,6 @@ pub(crate) struct Shared {
     state: Mutex<State>,
     /// Artefacts that were found to run here, by their address: neither they nor the machine change.
     runs: [AtomicUsize; KNOWN],
-}
-
-/// What the device's lock guards.
-#[derive(Default)]
-pub(crate) struct State {
-    pub order: Order,
-    /// Loaded artefacts, by the address of the artefact.
-    pub functions: HashMap<usize, Function, BuildHasherDefault<WordHasher>>,
-    /// Some of them once more, each in its place: most launches find theirs here.
-    at_hand: Vec<(usize, RawFunction)>,
-    pub workspaces: Workspaces,
-    pub memory: Memory,
-    pub maps: Maps,
-    /// Code to take away as soon as no stream is under capture.
-    retired: Vec<RawModule>,
-}
-
-impl State {
-    /// The entry of a loaded artefact.
-    #[inline]
-    pub fn function(&mut self, artifact: &'static Artifact) -> Option<RawFunction> {
-        let address = std::ptr::from_ref(artifact).addr();
-        match self.at_hand.get(place(address)) {
-            Some(&(known, function)) if known == address => Some(function),
-            _ => self.look_up(address),
-        }
-    }
-
-    #[cold]
-    fn look_up(&mut self, address: usize) -> Option<RawFunction> {
-        let function = self.functions.get(&address)?.entry.function;
-        self.at_hand.resize(KNOWN, (0, function));
-        self.at_hand[place(address)] = (address, function);
-        Some(function)
-    }
-
-    /// Takes away what was retired, if that is possible now.
-    pub fn unload_retired(&mut self, machine: &dyn Machine) {
-        if !self.order.any_capturing() {
-            for module in self.retired.drain(..) {
-                machine.unload(module);
-            }
-        }
-    }
 }
 
 impl Device {

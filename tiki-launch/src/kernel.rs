@@ -69,6 +69,18 @@ impl Function {
     }
 }
 
+/// How it is launched, whatever its arguments.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Form {
+    /// Threads of a block.
+    pub block: [u32; 3],
+    /// Blocks of a cluster.
+    pub cluster: u32,
+    pub dynamic_shared: u32,
+    /// May start while the launch before it still runs.
+    pub dependent: bool,
+}
+
 /// What is launched.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Plan<'a> {
@@ -103,12 +115,21 @@ impl<'a> Plan<'a> {
             Plan::Kernel(k) => k.cluster,
         }
     }
-    /// Threads of a block, bytes of dynamic shared memory, and whether it may start early.
     #[inline]
-    pub fn form(self) -> ([u32; 3], u32, bool) {
+    pub fn form(self) -> Form {
         match self {
-            Plan::Artifact(a) => (a.threads, a.dynamic_shared, a.dependent_launch),
-            Plan::Kernel(k) => (k.threads, k.dynamic_shared, k.dependent),
+            Plan::Artifact(a) => Form {
+                block: a.threads,
+                cluster: a.cluster.max(1),
+                dynamic_shared: a.dynamic_shared,
+                dependent: a.dependent_launch,
+            },
+            Plan::Kernel(k) => Form {
+                block: k.threads,
+                cluster: k.cluster,
+                dynamic_shared: k.dynamic_shared,
+                dependent: k.dependent,
+            },
         }
     }
 

@@ -22,7 +22,6 @@ impl<'a> Call<'a> {
         writable: bool,
     ) -> Answer<()> {
         let index = self.in_turn(index)?;
-        let operand = tensor.operand();
         let (shape, strides) = tensor.form();
         let kind = self.params[index].kind;
         let ParamKind::Tensor {
@@ -33,20 +32,20 @@ impl<'a> Call<'a> {
             align,
         } = kind
         else {
-            return Err(self.wrong_tensor(index, &operand, writable));
+            return Err(self.wrong_tensor(index, &tensor.operand(), writable));
         };
         let bare = self.plan.bare();
         if dtype != E::DTYPE || (!bare && rank as usize != R) || writes != writable {
-            return Err(self.wrong_tensor(index, &operand, writable));
+            return Err(self.wrong_tensor(index, &tensor.operand(), writable));
         }
-        if operand.buffer.device() != self.stream.device() {
-            return Err(self.other_device(index, &operand));
+        if tensor.device() != self.stream.device() {
+            return Err(self.other_device(index, &tensor.operand()));
         }
         let row_major = form::is_row_major(shape, strides);
         if !strided && !row_major {
-            return Err(self.not_contiguous(index, &operand));
+            return Err(self.not_contiguous(index, &tensor.operand()));
         }
-        let address = operand.buffer.address() + operand.offset;
+        let address = tensor.address();
         if !is_aligned(address, align) {
             return Err(self.misaligned(index, address, align));
         }
@@ -63,7 +62,7 @@ impl<'a> Call<'a> {
                 fits &= self.args.extend(&strides.map(|stride| stride as u64));
             }
         }
-        let given = (operand, index as u8, writes);
+        let given = (tensor.operand(), index as u8, writes);
         if !fits || self.operands.try_push(given).is_err() {
             return Err(self.wrong_count(self.given));
         }

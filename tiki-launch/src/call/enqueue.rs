@@ -81,15 +81,15 @@ impl Call<'_> {
                 order.before(machine, stream, operand.buffer.id(), *writes)?;
             }
         }
-        let (block, dynamic_shared, dependent) = self.plan.form();
+        let form = self.plan.form();
         let shot = Shot {
             kernel: self.plan.name(),
             function,
             grid: self.grid.map(|blocks| blocks as u32),
-            block,
-            cluster: self.plan.cluster(),
-            dynamic_shared,
-            dependent,
+            block: form.block,
+            cluster: form.cluster,
+            dynamic_shared: form.dynamic_shared,
+            dependent: form.dependent,
             params: self.params,
             bare: self.plan.bare(),
             words: self.args.words(),
