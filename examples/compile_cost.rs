@@ -1,8 +1,10 @@
 //! What it costs to have a kernel: compiling its text, assembling it, finding it in the cache, launching it.
 //!
 //! ```text
-//! CUDA_CACHE_DISABLE=1 TIKI_CACHE_DIR=FRESH cargo run --release --example compile_cost [-- OUT.csv]
+//! CUDA_CACHE_DISABLE=1 TIKI_CACHE_DIR=FRESH cargo run --release --example compile_cost -- [--launches] [OUT.csv]
 //! ```
+//!
+//! With `--launches`, what a launch costs and nothing else.
 //!
 //! - `compile`: from the kernel's canonical text, in memory, to PTX: what the macro does while the crate is built,
 //!   and `jit` at run time;
@@ -10,8 +12,9 @@
 //!   fresh folder; the driver's own is switched off by its variable); `driver`: by the driver, where no toolkit is;
 //! - `cached`: the same for a process that finds the machine code in our folder;
 //! - `launch`: the host's cost of a warm launch of a small kernel;
-//! - `launch with maps`: that of a product by the tensor memory accelerator, whose three tensor maps are cached, and
-//!   `driver alone`: of the driver's own call in it, with the arguments at hand.
+//! - `launch with maps`: that of a product by the tensor memory accelerator, whose three tensor maps are cached;
+//! - `driver alone`: that of the driver's call in either, with nothing round it and the arguments at hand, in blocks of
+//!   launches that take turns with blocks of ours. The last column has what ours adds: of medians, and pair by pair.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -81,24 +84,66 @@ fn compile(text: &'static str, artifact: &Artifact) -> Result<f64, Box<dyn std::
     Ok(middle(times))
 }
 
-/// Microseconds of a launch, given in rows of 500 that the device has finished before the next.
-fn warm(
+/// Launches of a block: below the depth of the launch queue, so that the host never waits for the device.
+const COUNT: u32 = 500;
+/// Blocks of either side that count, and those before them that do not.
+const BLOCKS: usize = 200;
+const WARM_UP: usize = 10;
+
+/// Microseconds of a launch, ours and the driver's call alone, in blocks that take turns; `driver` says what the call
+/// alone took.
+fn beside(
     stream: &tiki::Stream,
-    mut launch: impl FnMut() -> Result<(), tiki::LaunchError>,
-) -> Result<f64, tiki::LaunchError> {
-    let mut times = Vec::new();
-    for round in 0..41 {
-        let begun = Instant::now();
-        for _ in 0..500 {
-            launch()?;
-        }
-        let spent = begun.elapsed() / 500;
+    name: &str,
+    what: &str,
+    mut ours: impl FnMut() -> Result<(), tiki::LaunchError>,
+    mut driver: impl FnMut() -> Result<Duration, tiki::LaunchError>,
+    record: &mut Record,
+) -> Result<(), tiki::LaunchError> {
+    let mut block = |side: usize| -> Result<f64, tiki::LaunchError> {
+        let spent = if side == 0 {
+            let begun = Instant::now();
+            for _ in 0..COUNT {
+                ours()?;
+            }
+            begun.elapsed() / COUNT
+        } else {
+            driver()?
+        };
         stream.synchronize()?;
-        if round > 0 {
-            times.push(spent);
+        Ok(spent.as_secs_f64() * 1e6)
+    };
+    let mut times = [Vec::new(), Vec::new()];
+    for round in 0..WARM_UP + BLOCKS {
+        let mut pair = [0.0; 2];
+        // Who comes first changes: what a wait leaves behind falls on both.
+        for side in [round % 2, 1 - round % 2] {
+            pair[side] = block(side)?;
+        }
+        if round >= WARM_UP {
+            times[0].push(pair[0]);
+            times[1].push(pair[1]);
         }
     }
-    Ok(middle(times))
+    let pairs = times[0].iter().zip(&times[1]);
+    let mut ratios: Vec<f64> = pairs.map(|(ours, driver)| ours / driver).collect();
+    let tenths = |times: &mut Vec<f64>| {
+        times.sort_by(f64::total_cmp);
+        [1, 5, 9].map(|tenth| times[(times.len() - 1) * tenth / 10])
+    };
+    let [ours, alone] = times.each_mut().map(tenths);
+    let added = 100.0 * (ours[1] / alone[1] - 1.0);
+    let [low, middle, high] = tenths(&mut ratios).map(|ratio| 100.0 * (ratio - 1.0));
+    let spread = |t: [f64; 3]| format!("tenths 1 to 9: {:.3} to {:.3} us", t[0], t[2]);
+    let adds = format!(
+        "{added:+.2}% over the driver alone; pair by pair {low:+.2}, {middle:+.2}, {high:+.2}% (tenths 1, 5, 9); {}; \
+         CuTe DSL warm: 11.7 us",
+        spread(ours)
+    );
+    record.row(&[&name, &what, &format!("{:.3}", ours[1]), &adds]);
+    let alone_us = format!("{:.3}", alone[1]);
+    record.row(&[&name, &"driver alone", &alone_us, &spread(alone)]);
+    Ok(())
 }
 
 type Product = gemm::gemm_hopper<f16, 128, 256, 64, 4>;
@@ -108,39 +153,48 @@ fn maps(
     device: &Device,
     stream: &tiki::Stream,
     record: &mut Record,
-) -> Result<(), Box<dyn std::error::Error>> {
+) -> Result<(), tiki::LaunchError> {
     let (a, b) = (
         device.zeros::<f16, 2>([128, 64])?,
         device.zeros::<f16, 2>([256, 64])?,
     );
     let mut c = device.zeros::<f16, 2>([128, 256])?;
-    let ours = warm(stream, || Product::launch(stream, &a, &b, &mut c))?;
-    let mut times = Vec::new();
-    for round in 0..41 {
+    let mut same = c.view();
+    let driver = || {
         let mut call = tiki::Call::new(stream, Product::ARTIFACT)?;
-        call.tensor(0, &a)?.tensor(1, &b)?.tensor_mut(2, &mut c)?;
+        call.tensor(0, &a)?
+            .tensor(1, &b)?
+            .tensor_mut(2, &mut same)?;
         call.grid(device.persistent_grid(Product::ARTIFACT))?;
-        let spent = call.driver_time(500)?;
-        stream.synchronize()?;
-        if round > 0 {
-            times.push(spent);
-        }
-    }
+        call.driver_time(COUNT)
+    };
+    let ours = || Product::launch(stream, &a, &b, &mut c);
     let name = Product::ARTIFACT.instance;
-    let rows = [("launch with maps", ours), ("driver alone", middle(times))];
-    for (what, us) in rows {
-        record.row(&[&name, &what, &format!("{us:.3}"), &"CuTe DSL warm: 11.7 us"]);
-    }
-    Ok(())
+    beside(stream, name, "launch with maps", ours, driver, record)
 }
 
-fn run() -> Result<(), Box<dyn std::error::Error>> {
-    let device = Device::open_default()?;
-    if device.kind() == tiki::Kind::Vm {
-        return Err("this measures a GPU's driver; there is none".into());
-    }
-    let columns = ["kernel", "what", "us", "beside it"];
-    let mut record = Record::new(&device, "examples/compile_cost", &columns);
+/// Three arguments, of which two are vectors.
+fn plain(
+    device: &Device,
+    stream: &tiki::Stream,
+    record: &mut Record,
+) -> Result<(), tiki::LaunchError> {
+    let x = device.tensor_from(&[1.0f32; 512], [512])?;
+    let mut out = device.zeros([512])?;
+    let mut same = out.view();
+    let driver = || {
+        let mut call = tiki::Call::new(stream, scale::ARTIFACT)?;
+        call.tensor(0, &x)?
+            .tensor_mut(1, &mut same)?
+            .scalar(2, 2.0f32)?;
+        call.driver_time(COUNT)
+    };
+    let ours = || scale::launch(stream, &x, &mut out, 2.0);
+    beside(stream, "scale", "launch", ours, driver, record)
+}
+
+/// What it takes to have machine code.
+fn code(record: &mut Record) -> Result<(), Box<dyn std::error::Error>> {
     let cute = [
         "CuTe DSL cold: 80 ms (add)",
         "CuTe DSL cold: 300 to 610 ms",
@@ -152,7 +206,6 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
         let us = compile(text, artifact)?;
         record.row(&[&artifact.instance, &"compile", &format!("{us:.0}"), &beside]);
     }
-    drop(device);
     // The first round makes the entries; the others, on a device opened anew, find them.
     for round in 0..4 {
         let device = Device::open_default()?;
@@ -182,18 +235,29 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
             record.row(&[&artifact.instance, &what, &format!("{us:.0}"), &beside]);
         }
     }
+    Ok(())
+}
+
+fn run() -> Result<(), Box<dyn std::error::Error>> {
+    let device = Device::open_default()?;
+    if device.kind() == tiki::Kind::Vm {
+        return Err("this measures a GPU's driver; there is none".into());
+    }
+    let columns = ["kernel", "what", "us", "beside it"];
+    let mut record = Record::new(&device, "examples/compile_cost", &columns);
+    drop(device); // opened anew, it has nothing loaded
+    let args: Vec<_> = std::env::args_os().skip(1).collect();
+    if !args.iter().any(|arg| arg == "--launches") {
+        code(&mut record)?;
+    }
     let device = Device::open_default()?;
     let stream = device.new_stream()?;
-    let x = device.tensor_from(&[1.0f32; 512], [512])?;
-    let mut out = device.zeros([512])?;
-    let us = warm(&stream, || scale::launch(&stream, &x, &mut out, 2.0))?;
-    let us = format!("{us:.3}");
-    record.row(&[&"scale", &"launch", &us, &"CuTe DSL warm: 11.7 us"]);
+    plain(&device, &stream, &mut record)?;
     if device.runs(target_of(Product::ARTIFACT)?) {
         maps(&device, &stream, &mut record)?;
     }
     print!("{}", record.to_csv());
-    if let Some(path) = std::env::args_os().nth(1) {
+    if let Some(path) = args.iter().find(|arg| *arg != "--launches") {
         std::fs::write(path, record.to_csv())?;
     }
     Ok(())

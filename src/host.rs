@@ -58,6 +58,7 @@ pub trait Number: Castable {
 macro_rules! integers {
     ($($t:ty)*) => {$(
         impl Castable for $t {
+            #[inline]
             fn wide(self) -> Wide {
                 Wide::Int(self as i128)
             }
@@ -66,6 +67,7 @@ macro_rules! integers {
             const NAME: &'static str = stringify!($t);
             #[allow(unused_comparisons)]
             const SIGNED: bool = <$t>::MIN < 0;
+            #[inline(always)]
             fn binary(op: &'static str, a: $t, b: $t) -> Option<$t> {
                 match op {
                     "+" => a.checked_add(b),
@@ -90,6 +92,7 @@ macro_rules! integers {
                     self.checked_shr(by)
                 }
             }
+            #[inline]
             fn narrow(wide: Wide) -> Option<$t> {
                 match wide {
                     Wide::Int(i) => i.try_into().ok(),
@@ -101,6 +104,7 @@ macro_rules! integers {
                     }
                 }
             }
+            #[inline]
             fn is_zero(self) -> bool {
                 self == 0
             }
@@ -112,6 +116,7 @@ integers!(usize u8 u16 u32 u64 isize i8 i16 i32 i64 i128);
 macro_rules! floats {
     ($($t:ty)*) => {$(
         impl Castable for $t {
+            #[inline]
             fn wide(self) -> Wide {
                 Wide::Float(self.into())
             }
@@ -119,6 +124,7 @@ macro_rules! floats {
         impl Number for $t {
             const NAME: &'static str = stringify!($t);
             const SIGNED: bool = true;
+            #[inline(always)]
             fn binary(op: &'static str, a: $t, b: $t) -> Option<$t> {
                 Some(match op {
                     "+" => a + b,
@@ -137,12 +143,14 @@ macro_rules! floats {
             fn shifted(self, _: bool, _: i128) -> Option<$t> {
                 None
             }
+            #[inline]
             fn narrow(wide: Wide) -> Option<$t> {
                 Some(match wide {
                     Wide::Int(i) => i as $t,
                     Wide::Float(x) => x as $t,
                 })
             }
+            #[inline]
             fn is_zero(self) -> bool {
                 false // what is divided by it is infinite
             }
@@ -171,31 +179,45 @@ fn by_zero(numbers: fmt::Arguments<'_>) -> HostMath {
     HostMath(format!("{numbers}, a division by zero"))
 }
 
+#[inline(always)] // the operator is known there
 fn checked<T: Number>(op: &'static str, a: T, b: T) -> Result<T, HostMath> {
-    T::binary(op, a, b).ok_or_else(|| match op {
+    match T::binary(op, a, b) {
+        Some(result) => Ok(result),
+        None => Err(none(op, a, b)),
+    }
+}
+
+#[cold]
+fn none<T: Number>(op: &'static str, a: T, b: T) -> HostMath {
+    match op {
         "/" | "%" if b.is_zero() => by_zero(format_args!("{a:?} {op} {b:?}")),
         "-" if !T::SIGNED => HostMath(format!("{a:?} - {b:?}, which is negative")),
         _ => unfit::<T>(format_args!("{a:?} {op} {b:?}")),
-    })
+    }
 }
 
 /// `a + b`
+#[inline]
 pub fn add<T: Number>(a: T, b: T) -> Result<T, HostMath> {
     checked("+", a, b)
 }
 /// `a - b`
+#[inline]
 pub fn sub<T: Number>(a: T, b: T) -> Result<T, HostMath> {
     checked("-", a, b)
 }
 /// `a * b`
+#[inline]
 pub fn mul<T: Number>(a: T, b: T) -> Result<T, HostMath> {
     checked("*", a, b)
 }
 /// `a / b`
+#[inline]
 pub fn div<T: Number>(a: T, b: T) -> Result<T, HostMath> {
     checked("/", a, b)
 }
 /// `a % b`
+#[inline]
 pub fn rem<T: Number>(a: T, b: T) -> Result<T, HostMath> {
     checked("%", a, b)
 }
@@ -233,10 +255,15 @@ pub fn abs<T: Number>(a: T) -> Result<T, HostMath> {
 }
 
 /// `a as T`
+#[inline]
 pub fn cast<A: Castable, T: Number>(a: A) -> Result<T, HostMath> {
-    T::narrow(a.wide()).ok_or_else(|| HostMath(format!("{a:?}, which does not fit in {}", T::NAME)))
+    match T::narrow(a.wide()) {
+        Some(result) => Ok(result),
+        None => Err(unfit::<T>(format_args!("{a:?}"))),
+    }
 }
 
+#[inline]
 fn up<T: Number>(a: T, b: T) -> Option<T> {
     let rest = T::binary("%", a, b)?;
     let quotient = T::binary("/", a, b)?;
@@ -247,9 +274,13 @@ fn up<T: Number>(a: T, b: T) -> Option<T> {
 }
 
 /// `a.div_ceil(b)`
+#[inline]
 pub fn div_ceil<T: Number>(a: T, b: T) -> Result<T, HostMath> {
     // Of non-negative numbers, it fits whenever `b` is not 0.
-    up(a, b).ok_or_else(|| by_zero(format_args!("{a:?}.div_ceil({b:?})")))
+    match up(a, b) {
+        Some(result) => Ok(result),
+        None => Err(by_zero(format_args!("{a:?}.div_ceil({b:?})"))),
+    }
 }
 
 /// `a.next_multiple_of(b)`
@@ -260,11 +291,13 @@ pub fn next_multiple_of<T: Number>(a: T, b: T) -> Result<T, HostMath> {
 }
 
 /// Blocks along an axis of the grid.
+#[inline]
 pub fn extent<T: Number>(blocks: T) -> Result<u64, HostMath> {
     cast::<T, u64>(blocks)
 }
 
 /// The grid of up to three extents, x first.
+#[inline]
 pub fn grid(extents: &[u64]) -> [u64; 3] {
     let mut grid = [1; 3];
     for (to, from) in grid.iter_mut().zip(extents) {
@@ -274,67 +307,10 @@ pub fn grid(extents: &[u64]) -> [u64; 3] {
 }
 
 /// The grid of a persistent kernel: as many blocks as the device holds at once, in whole clusters.
+#[inline(always)]
 pub fn persistent(stream: &Stream, artifact: &Artifact) -> [u64; 3] {
     stream.device().persistent_grid(artifact)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn says<T: fmt::Debug>(result: Result<T, HostMath>) -> String {
-        result.unwrap_err().to_string()
-    }
-
-    #[test]
-    fn what_has_no_result_names_its_numbers() {
-        assert_eq!(add(2usize, 3), Ok(5));
-        assert_eq!(says(sub(2usize, 3)), "2 - 3, which is negative");
-        assert_eq!(
-            says(sub(i32::MIN, 3)),
-            "-2147483648 - 3, which does not fit in i32"
-        );
-        assert_eq!(
-            says(mul(1u32 << 31, 2)),
-            "2147483648 * 2, which does not fit in u32"
-        );
-        assert_eq!(says(div(1usize, 0)), "1 / 0, a division by zero");
-        assert_eq!(says(rem(1i64, 0)), "1 % 0, a division by zero");
-        assert_eq!(says(div_ceil(1u32, 0)), "1.div_ceil(0), a division by zero");
-        assert!(says(next_multiple_of(usize::MAX, 2)).ends_with("which does not fit in usize"));
-        assert_eq!((div_ceil(7u32, 2), div_ceil(8usize, 2)), (Ok(4), Ok(4)));
-        assert_eq!(div_ceil(usize::MAX, usize::MAX), Ok(1));
-    }
-
-    #[test]
-    fn shifts_signs_and_casts_are_checked_too() {
-        assert_eq!((shl(1usize, 5u32), shr(-8i32, 1usize)), (Ok(32), Ok(-4)));
-        assert_eq!(
-            says(shl(1u32, 32usize)),
-            "1 << 32, which does not fit in u32"
-        );
-        assert_eq!(says(shl(3u8, 7)), "3 << 7, which does not fit in u8");
-        assert!(shl(1i32, 31).is_err() && shr(1u64, -1).is_err() && shr(1u64, 64).is_err());
-        assert_eq!((neg(5i32), abs(-5i64), abs(7u32)), (Ok(-5), Ok(5), Ok(7)));
-        assert!(neg(i32::MIN).is_err() && abs(i64::MIN).is_err() && neg(1usize).is_err());
-        assert_eq!(cast::<usize, u32>(7), Ok(7));
-        assert_eq!(
-            says(cast::<usize, u32>(1 << 32)),
-            "4294967296, which does not fit in u32"
-        );
-        assert_eq!(
-            (cast::<f32, i32>(-1.5), cast::<i32, f32>(3)),
-            (Ok(-1), Ok(3.0))
-        );
-        assert!(cast::<f32, u8>(-1.0).is_err() && cast::<f64, u8>(256.0).is_err());
-        assert!(cast::<f32, i64>(f32::NAN).is_err() && cast::<f64, i64>(9.3e18).is_err());
-        assert_eq!(cast::<bool, usize>(true), Ok(1));
-        assert_eq!(extent(7u32), Ok(7));
-        assert_eq!(says(extent(-7i32)), "-7, which does not fit in u64");
-    }
-
-    #[test]
-    fn what_is_not_said_of_a_grid_is_one() {
-        assert_eq!(grid(&[7]), [7, 1, 1]);
-    }
-}
+mod tests;

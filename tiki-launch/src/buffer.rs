@@ -93,12 +93,15 @@ impl Buffer {
         }
     }
 
+    #[inline]
     pub fn device(&self) -> &Device {
         &self.device
     }
+    #[inline]
     pub fn id(&self) -> BufferId {
         self.id
     }
+    #[inline]
     pub fn address(&self) -> u64 {
         self.address
     }
@@ -122,15 +125,15 @@ impl Buffer {
             state.order.unpin(machine, stream, None);
             return Err(error);
         }
-        let ticket = state.order.next(stream);
-        state.order.touched(stream, self.id, true);
+        let mark = state.order.next(stream);
+        state.order.touched(mark, self.id, true);
         let raw = state.order.raw(stream);
         drop(state);
         let done = machine.upload(self.address + offset, bytes, raw);
         self.device
             .lock()
             .order
-            .unpin(machine, stream, done.is_ok().then_some(ticket));
+            .unpin(machine, stream, done.is_ok().then_some(mark.ticket()));
         done
     }
 

@@ -11,24 +11,26 @@
 //!    stream wait for other streams where they touched the same buffers, and hands the kernel over.
 //!
 //! All checks happen on the host before anything runs. A warm launch allocates nothing.
+//!
+//! What generated code calls is compiled into it, down to [`Call::launch`]: there the artefact, types and ranks are known,
+//! so that of most checks nothing is left to run. For that, failures are boxed (an answer is a word, not memory), and
+//! made in functions of their own.
 
 mod check;
+mod enqueue;
 mod lend;
 
-use std::time::{Duration, Instant};
-
 use arrayvec::ArrayVec;
-use tiki_kernel::artifact::{Artifact, Hidden, ParamKind};
+use tiki_kernel::artifact::{Artifact, Param, ParamKind};
 
 use crate::args::Args;
 use crate::element::Element;
-use crate::error::{LaunchError, Place};
-use crate::fact::{ArithmeticError, FactError};
-use crate::kernel::{Kernel, Plan};
-use crate::machine::{Kind, Machine, RawStream, Shot};
+use crate::error::LaunchError;
+use crate::fact::ArithmeticError;
+use crate::kernel::{Kernel, Plan, elsewhere, wrong_target};
+use crate::machine::Kind;
 use crate::stream::Stream;
 use crate::tensor::{Operand, Tensor};
-use crate::tensor_map::{AXES, MapOf, Maps};
 
 /// Tensors a kernel can take.
 const TENSORS: usize = 32;
@@ -36,19 +38,24 @@ const TENSORS: usize = 32;
 /// Workspaces a kernel can take.
 const WORKSPACES: usize = 4;
 
-type Done = Result<(), LaunchError>;
+/// A tensor that was given, its place among the parameters, and whether the kernel writes it.
+type Given<'a> = (Operand<'a>, u8, bool);
+
+/// What comes of a step.
+type Answer<T> = Result<T, Box<LaunchError>>;
 
 /// A launch under construction.
 #[derive(Debug)]
 pub struct Call<'a> {
     stream: &'a Stream,
     plan: Plan<'a>,
+    params: &'a [Param],
     /// Arguments given.
     given: usize,
     /// Lowest index in the signature that may come next.
     next: usize,
     args: Args,
-    operands: ArrayVec<(Operand<'a>, u8, bool), TENSORS>,
+    operands: ArrayVec<Given<'a>, TENSORS>,
     /// Arguments that the launcher lends: the place of their address among the words, and their bytes.
     lent: ArrayVec<(u8, u64), WORKSPACES>,
     grid: [u64; 3],
@@ -57,74 +64,68 @@ pub struct Call<'a> {
 impl<'a> Call<'a> {
     /// Begins a launch of an artefact.
     #[inline(always)] // a copy of the arrays inside would be dear
-    pub fn new(stream: &'a Stream, artifact: &'static Artifact) -> Result<Call<'a>, LaunchError> {
-        Call::of(stream, Plan::Artifact(artifact))
+    pub fn new(stream: &'a Stream, artifact: &'static Artifact) -> Answer<Call<'a>> {
+        if !stream.device().runs_artifact(artifact) {
+            return Err(wrong_target(stream.device(), artifact));
+        }
+        Ok(Call::of(stream, Plan::Artifact(artifact)))
     }
 
     /// Begins a launch of a kernel made from PTX text.
     #[inline(always)]
-    pub fn raw(stream: &'a Stream, kernel: &'a Kernel) -> Result<Call<'a>, LaunchError> {
+    pub fn raw(stream: &'a Stream, kernel: &'a Kernel) -> Answer<Call<'a>> {
         if kernel.device() != stream.device() {
-            return Err(LaunchError::OtherDevice {
-                place: Box::new(Place {
-                    kernel: kernel.name().into(),
-                    argument: "the kernel itself".into(),
-                }),
-                there: kernel.device().to_string(),
-                here: stream.device().to_string(),
-            });
+            return Err(elsewhere(stream.device(), kernel));
         }
-        Call::of(stream, Plan::Kernel(kernel))
+        Ok(Call::of(stream, Plan::Kernel(kernel)))
     }
 
     #[inline(always)]
-    fn of(stream: &'a Stream, plan: Plan<'a>) -> Result<Call<'a>, LaunchError> {
-        plan.must_run_on(stream.device())?;
-        Ok(Call {
+    fn of(stream: &'a Stream, plan: Plan<'a>) -> Call<'a> {
+        Call {
             stream,
             plan,
+            params: plan.params(),
             given: 0,
             next: 0,
             args: Args::default(),
             operands: ArrayVec::new(),
             lent: ArrayVec::new(),
             grid: [1; 3],
-        })
+        }
     }
 
     /// Gives an input.
-    #[inline]
+    #[inline(always)]
     pub fn tensor<E: Element, const R: usize>(
         &mut self,
         index: usize,
         tensor: &'a Tensor<E, R>,
-    ) -> Result<&mut Self, LaunchError> {
-        self.operand(index, tensor.operand(), false)?;
+    ) -> Answer<&mut Self> {
+        self.operand(index, tensor, false)?;
         Ok(self)
     }
 
     /// Gives an output (or a tensor that is both read and written).
-    #[inline]
+    #[inline(always)]
     pub fn tensor_mut<E: Element, const R: usize>(
         &mut self,
         index: usize,
         tensor: &'a mut Tensor<E, R>,
-    ) -> Result<&mut Self, LaunchError> {
-        self.operand(index, tensor.operand(), true)?;
+    ) -> Answer<&mut Self> {
+        self.operand(index, tensor, true)?;
         Ok(self)
     }
 
     /// Gives a value.
-    #[inline]
-    pub fn scalar<E: Element>(&mut self, index: usize, value: E) -> Result<&mut Self, LaunchError> {
+    #[inline(always)]
+    pub fn scalar<E: Element>(&mut self, index: usize, value: E) -> Answer<&mut Self> {
         let place = self.in_turn(index)?;
-        match self.plan.params()[place].kind {
+        match self.params[place].kind {
             ParamKind::Scalar(dtype) if dtype == E::DTYPE => {}
-            kind => {
-                return Err(self.wrong_type(place, kind, format!("a value of type {}", E::DTYPE)));
-            }
+            _ => return Err(self.wrong_value(place, E::DTYPE)),
         }
-        self.push(value.word(), E::DTYPE.bytes() as u8)?;
+        self.push(value.word())?;
         Ok(self)
     }
 
@@ -135,19 +136,11 @@ impl<'a> Call<'a> {
         holds: bool,
         fact: &'static str,
         values: impl FnOnce() -> Vec<(&'static str, Option<String>)>,
-    ) -> Result<(), LaunchError> {
+    ) -> Answer<()> {
         if holds {
             return Ok(());
         }
-        let values = values().into_iter();
-        Err(FactError {
-            kernel: self.plan.name().into(),
-            fact: fact.into(),
-            values: values
-                .filter_map(|(operand, value)| Some((operand.into(), value?)))
-                .collect(),
-        }
-        .into())
+        Err(self.not_so(fact, values()))
     }
 
     /// A computation of the launcher that has no result.
@@ -168,27 +161,22 @@ impl<'a> Call<'a> {
     }
 
     /// The grid, in blocks; one block unless said. If an extent is 0, nothing is launched.
-    #[inline]
-    pub fn grid(&mut self, grid: [u64; 3]) -> Result<&mut Self, LaunchError> {
+    #[inline(always)]
+    pub fn grid(&mut self, grid: [u64; 3]) -> Answer<&mut Self> {
         let cluster = u64::from(self.plan.cluster());
         let fits = grid
             .iter()
             .zip(check::GRID)
             .all(|(&blocks, limit)| blocks <= limit);
-        if !fits || !grid[0].is_multiple_of(cluster) {
-            return Err(LaunchError::Grid {
-                kernel: self.plan.name().into(),
-                grid,
-                limit: check::GRID,
-                cluster: self.plan.cluster(),
-            });
+        if !fits || (cluster > 1 && !grid[0].is_multiple_of(cluster)) {
+            return Err(self.no_grid(grid));
         }
         self.grid = grid;
         Ok(self)
     }
 
     /// Refuses a grid whose last wave of blocks leaves some of the GPU idle. The virtual machine has no waves.
-    pub fn whole_waves(&mut self) -> Result<&mut Self, LaunchError> {
+    pub fn whole_waves(&mut self) -> Answer<&mut Self> {
         let device = self.stream.device();
         if let Plan::Artifact(artifact) = self.plan
             && device.kind() != Kind::Vm
@@ -196,155 +184,17 @@ impl<'a> Call<'a> {
             let blocks: u64 = self.grid.iter().product();
             let resident = device.persistent_grid(artifact)[0];
             if !blocks.is_multiple_of(resident) {
-                return Err(LaunchError::PartialWave {
+                return Err(Box::new(LaunchError::PartialWave {
                     kernel: self.plan.name().into(),
                     blocks,
                     resident,
                     multiprocessors: device.multiprocessors(),
-                });
+                }));
             }
         }
         Ok(self)
     }
-
-    /// Hands the kernel over to the stream. May be called again: the same launch once more.
-    pub fn launch(&mut self) -> Result<(), LaunchError> {
-        self.launch_by(|machine, shot, at| machine.launch(shot, at))
-    }
-
-    /// The time of the driver's own call alone, the least part of a launch that there can be: the mean of so many in a row,
-    /// each of which launches the kernel. None for an empty grid.
-    pub fn driver_time(&mut self, times: u32) -> Result<Duration, LaunchError> {
-        let mut spent = Duration::ZERO;
-        self.launch_by(|machine, shot, at| {
-            let begun = Instant::now();
-            for _ in 0..times {
-                machine.launch(shot, at)?;
-            }
-            spent = begun.elapsed() / times.max(1);
-            Ok(())
-        })?;
-        Ok(spent)
-    }
-
-    /// Checks, and hands over in this way.
-    #[inline]
-    fn launch_by(&mut self, by: impl FnOnce(&dyn Machine, &Shot<'_>, RawStream) -> Done) -> Done {
-        if self.given != self.plan.params().len() {
-            return Err(self.wrong_count(self.given));
-        }
-        self.must_not_overlap()?;
-        if self.grid.contains(&0) {
-            return Ok(());
-        }
-        // What the launcher adds is taken away again whatever happens, so that the next time begins alike.
-        let own = self.args.words().len();
-        let launched = self.enqueue(by);
-        self.args.truncate(own);
-        launched
-    }
-
-    #[inline]
-    fn enqueue(&mut self, by: impl FnOnce(&dyn Machine, &Shot<'_>, RawStream) -> Done) -> Done {
-        let (device, stream) = (self.stream.device(), self.stream.id());
-        let machine = device.machine();
-        let mut lock = device.lock();
-        let function = match self.plan {
-            Plan::Kernel(kernel) => kernel.function(),
-            Plan::Artifact(artifact) => {
-                match lock.functions.get(&std::ptr::from_ref(artifact).addr()) {
-                    Some(function) => *function,
-                    None => {
-                        drop(lock);
-                        let function = self.plan.function(device)?;
-                        lock = device.lock();
-                        function
-                    }
-                }
-            }
-        };
-        if !self.plan.hidden().is_empty() || !self.lent.is_empty() {
-            let bytes = self.lent_bytes();
-            if bytes > 0 {
-                if lock.order.capturing(stream) {
-                    drop(lock);
-                    let buffer = crate::workspace::for_graph(device, bytes)?;
-                    lock = device.lock();
-                    lock.order.capture(stream, &buffer, true);
-                    self.lend(machine, &mut lock.order, buffer.address())?;
-                } else {
-                    let state = &mut *lock;
-                    let order = &mut state.order;
-                    let address = state.workspaces.lend(machine, order, stream, bytes)?;
-                    self.lend(machine, order, address)?;
-                }
-            }
-            for hidden in self.plan.hidden() {
-                let Hidden::TensorMap {
-                    param,
-                    tile,
-                    swizzle,
-                } = *hidden;
-                self.push_map(&mut lock.maps, param, tile, swizzle)?;
-            }
-        }
-        let order = &mut lock.order;
-        let capturing = order.capturing(stream);
-        if capturing && let Plan::Kernel(kernel) = self.plan {
-            order.keep(stream, kernel.module());
-        }
-        for (operand, _, writes) in &self.operands {
-            if capturing {
-                order.capture(stream, operand.buffer, *writes);
-            } else {
-                order.before(machine, stream, operand.buffer.id(), *writes)?;
-            }
-        }
-        let shot = Shot {
-            kernel: self.plan.name(),
-            function: function.entry.function,
-            grid: self.grid.map(|blocks| blocks as u32),
-            block: self.plan.block(),
-            cluster: self.plan.cluster(),
-            dynamic_shared: self.plan.dynamic_shared(),
-            dependent: self.plan.dependent(),
-            args: &self.args,
-        };
-        let launched = by(machine, &shot, order.raw(stream));
-        if launched.is_ok() && !capturing {
-            order.next(stream);
-            for (operand, _, writes) in &self.operands {
-                order.touched(stream, operand.buffer.id(), *writes);
-            }
-        }
-        launched
-    }
-
-    /// The map of a tensor that was given.
-    fn push_map(
-        &mut self,
-        maps: &mut Maps,
-        param: u32,
-        tile: [u32; AXES],
-        swizzle: u32,
-    ) -> Result<(), LaunchError> {
-        let param = param as usize;
-        let given = self
-            .operands
-            .iter()
-            .find(|(_, i, _)| usize::from(*i) == param);
-        let Some((operand, ..)) = given else {
-            return Err(self.wrong_count(self.given));
-        };
-        let of = MapOf::tensor(operand, tile, swizzle);
-        let map = maps.get(self.stream.device().machine(), &of, || self.place(param))?;
-        if self.args.push_map(map) {
-            Ok(())
-        } else {
-            Err(self.wrong_count(self.given))
-        }
-    }
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

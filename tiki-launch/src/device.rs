@@ -4,9 +4,10 @@
 //! machine only where there is no driver or no GPU at all. A driver that is there but broken is an error.
 //! A handle is cheap to clone and usable from any thread; all handles to one GPU are the same device.
 
-use std::collections::HashMap;
+mod state;
+
 use std::fmt;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use tiki_kernel::artifact::Artifact;
@@ -15,14 +16,21 @@ use tiki_kernel::target::Target;
 use crate::buffer::Memory;
 use crate::element::Element;
 use crate::error::LaunchError;
-use crate::kernel::Function;
 use crate::machine::{Kind, Machine, RawModule};
-use crate::order::Order;
 use crate::stream::Stream;
 use crate::tensor::Tensor;
-use crate::tensor_map::Maps;
 use crate::vm::Options;
-use crate::workspace::Workspaces;
+
+pub(crate) use state::State;
+
+/// Artefacts of which a device has the answers to a launch's questions at hand.
+const KNOWN: usize = 64;
+
+/// The place of an artefact's answers, by its address.
+#[inline]
+fn place(address: usize) -> usize {
+    address / 64 % KNOWN
+}
 
 /// A GPU or the virtual machine.
 #[derive(Clone)]
@@ -30,31 +38,11 @@ pub struct Device(Arc<Shared>);
 
 pub(crate) struct Shared {
     machine: Box<dyn Machine>,
+    /// Of the machine's traits, what persistent grids ask for at every launch.
+    multiprocessors: u32,
     state: Mutex<State>,
-}
-
-/// What the device's lock guards.
-#[derive(Default)]
-pub(crate) struct State {
-    pub order: Order,
-    /// Loaded artefacts, by the address of the artefact.
-    pub functions: HashMap<usize, Function, BuildHasherDefault<AddressHasher>>,
-    pub workspaces: Workspaces,
-    pub memory: Memory,
-    pub maps: Maps,
-    /// Code to take away as soon as no stream is under capture.
-    retired: Vec<RawModule>,
-}
-
-impl State {
-    /// Takes away what was retired, if that is possible now.
-    pub fn unload_retired(&mut self, machine: &dyn Machine) {
-        if !self.order.any_capturing() {
-            for module in self.retired.drain(..) {
-                machine.unload(module);
-            }
-        }
-    }
+    /// Artefacts that were found to run here, by their address: neither they nor the machine change.
+    runs: [AtomicUsize; KNOWN],
 }
 
 impl Device {
@@ -159,8 +147,10 @@ impl Device {
         let raw = machine.new_stream()?;
         state.order.open(&*machine, raw, true)?;
         Ok(Device(Arc::new(Shared {
+            multiprocessors: machine.traits().multiprocessors,
             machine,
             state: Mutex::new(state),
+            runs: [const { AtomicUsize::new(0) }; KNOWN],
         })))
     }
 
@@ -181,8 +171,9 @@ impl Device {
     }
     /// Number of multiprocessors.
     #[must_use]
+    #[inline]
     pub fn multiprocessors(&self) -> u32 {
-        self.machine().traits().multiprocessors
+        self.0.multiprocessors
     }
     /// Memory that its tensors hold.
     #[must_use]
@@ -200,8 +191,26 @@ impl Device {
         self.machine().traits().runs(target)
     }
 
+    /// Whether an artefact runs here; asked again, which it is by every launch, the answer is at hand.
+    #[inline]
+    pub(crate) fn runs_artifact(&self, artifact: &'static Artifact) -> bool {
+        let address = std::ptr::from_ref(artifact).addr();
+        let known = &self.0.runs[place(address)];
+        known.load(Ordering::Relaxed) == address || self.ask_artifact(artifact, known)
+    }
+
+    #[cold]
+    fn ask_artifact(&self, artifact: &'static Artifact, known: &AtomicUsize) -> bool {
+        let runs = Target::by_name(artifact.target).is_some_and(|target| self.runs(target));
+        if runs {
+            known.store(std::ptr::from_ref(artifact).addr(), Ordering::Relaxed);
+        }
+        runs
+    }
+
     /// The grid of a persistent kernel: as many blocks as are held at once, in whole clusters.
     #[must_use]
+    #[inline(always)] // into launchers, which know the artefact
     pub fn persistent_grid(&self, artifact: &Artifact) -> [u64; 3] {
         let cluster = artifact.cluster.max(1);
         let blocks = self.multiprocessors() * artifact.usage.blocks_per_sm.max(1);
@@ -292,26 +301,6 @@ impl Drop for Shared {
         for function in state.functions.values() {
             machine.unload(function.entry.module);
         }
-    }
-}
-
-/// An address is its own hash, but for its low bits.
-#[derive(Debug, Default)]
-pub(crate) struct AddressHasher(u64);
-
-impl Hasher for AddressHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        for &b in bytes {
-            self.0 = (self.0 ^ u64::from(b)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        }
-    }
-    fn write_usize(&mut self, n: usize) {
-        self.0 = (n as u64 >> 3)
-            .wrapping_mul(0x9E37_79B9_7F4A_7C15)
-            .rotate_left(29);
     }
 }
 

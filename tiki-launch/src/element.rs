@@ -44,6 +44,7 @@ macro_rules! elements {
                 fill(bytemuck::cast_slice_mut(&mut all))?;
                 Ok(all)
             }
+            #[inline]
             fn word(self) -> u64 {
                 let word: fn($host) -> u64 = $word;
                 word(self)
@@ -84,6 +85,7 @@ impl Sealed for bool {
         fill(&mut all)?;
         Ok(all.into_iter().map(|byte| byte != 0).collect())
     }
+    #[inline]
     fn word(self) -> u64 {
         self.into()
     }

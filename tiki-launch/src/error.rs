@@ -508,6 +508,15 @@ impl std::error::Error for LaunchError {
     }
 }
 
+/// Builders of a launch answer in a word.
+impl From<Box<LaunchError>> for LaunchError {
+    #[cold]
+    #[inline(never)]
+    fn from(error: Box<LaunchError>) -> LaunchError {
+        *error
+    }
+}
+
 impl From<FactError> for LaunchError {
     fn from(error: FactError) -> Self {
         LaunchError::Fact(Box::new(error))

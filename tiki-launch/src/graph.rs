@@ -81,9 +81,9 @@ impl Graph {
             order.before(machine, stream.id(), part.buffer.id(), part.writes)?;
         }
         machine.launch_graph(self.raw, order.raw(stream.id()))?;
-        order.next(stream.id());
+        let mark = order.next(stream.id());
         for part in &self.held.parts {
-            order.touched(stream.id(), part.buffer.id(), part.writes);
+            order.touched(mark, part.buffer.id(), part.writes);
         }
         drop(state);
         self.last = Some(stream.clone());

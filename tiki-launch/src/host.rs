@@ -345,7 +345,7 @@ impl Machine for Host {
                     cluster: shot.cluster,
                     dynamic_shared: shot.dynamic_shared,
                 },
-                params: shot.args.packed(),
+                params: shot.packed(),
             },
         )
     }

@@ -8,11 +8,10 @@ use std::sync::Arc;
 
 use tiki_kernel::artifact::{Artifact, Hidden, Param, ParamKind};
 use tiki_kernel::dtype::DType;
-use tiki_kernel::target::Target;
 
 use crate::device::Device;
 use crate::element::Element;
-use crate::error::LaunchError;
+use crate::error::{LaunchError, Place};
 use crate::inspect::{self, Wishes};
 use crate::machine::{Entry, RawModule, Unit};
 
@@ -70,6 +69,18 @@ impl Function {
     }
 }
 
+/// How it is launched, whatever its arguments.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Form {
+    /// Threads of a block.
+    pub block: [u32; 3],
+    /// Blocks of a cluster.
+    pub cluster: u32,
+    pub dynamic_shared: u32,
+    /// May start while the launch before it still runs.
+    pub dependent: bool,
+}
+
 /// What is launched.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Plan<'a> {
@@ -78,6 +89,7 @@ pub(crate) enum Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
+    #[inline]
     pub fn name(self) -> &'a str {
         match self {
             Plan::Artifact(a) => a.instance,
@@ -91,24 +103,10 @@ impl<'a> Plan<'a> {
             Plan::Kernel(k) => &k.params,
         }
     }
-    #[inline]
-    pub fn hidden(self) -> &'a [Hidden] {
-        match self {
-            Plan::Artifact(a) => a.hidden,
-            Plan::Kernel(_) => &[],
-        }
-    }
     /// Tensors are passed as their address alone.
     #[inline]
     pub fn bare(self) -> bool {
         matches!(self, Plan::Kernel(_))
-    }
-    #[inline]
-    pub fn block(self) -> [u32; 3] {
-        match self {
-            Plan::Artifact(a) => a.threads,
-            Plan::Kernel(k) => k.threads,
-        }
     }
     #[inline]
     pub fn cluster(self) -> u32 {
@@ -118,34 +116,20 @@ impl<'a> Plan<'a> {
         }
     }
     #[inline]
-    pub fn dynamic_shared(self) -> u32 {
+    pub fn form(self) -> Form {
         match self {
-            Plan::Artifact(a) => a.dynamic_shared,
-            Plan::Kernel(k) => k.dynamic_shared,
-        }
-    }
-    #[inline]
-    pub fn dependent(self) -> bool {
-        match self {
-            Plan::Artifact(a) => a.dependent_launch,
-            Plan::Kernel(k) => k.dependent,
-        }
-    }
-
-    /// Refuses a device that cannot run it.
-    #[inline]
-    pub fn must_run_on(self, device: &Device) -> Result<(), LaunchError> {
-        let Plan::Artifact(artifact) = self else {
-            return Ok(());
-        };
-        match Target::by_name(artifact.target) {
-            Some(target) if device.runs(target) => Ok(()),
-            _ => Err(LaunchError::WrongTarget {
-                kernel: artifact.instance.into(),
-                target: artifact.target.into(),
-                device: device.to_string(),
-                capability: device.capability(),
-            }),
+            Plan::Artifact(a) => Form {
+                block: a.threads,
+                cluster: a.cluster.max(1),
+                dynamic_shared: a.dynamic_shared,
+                dependent: a.dependent_launch,
+            },
+            Plan::Kernel(k) => Form {
+                block: k.threads,
+                cluster: k.cluster,
+                dynamic_shared: k.dynamic_shared,
+                dependent: k.dependent,
+            },
         }
     }
 
@@ -156,7 +140,9 @@ impl<'a> Plan<'a> {
             Plan::Kernel(kernel) => return Ok(kernel.function),
             Plan::Artifact(artifact) => artifact,
         };
-        self.must_run_on(device)?;
+        if !device.runs_artifact(artifact) {
+            return Err(wrong_target(device, artifact).into());
+        }
         let key = std::ptr::from_ref(artifact).addr();
         if let Some(function) = device.lock().functions.get(&key) {
             return Ok(*function);
@@ -197,6 +183,30 @@ impl<'a> Plan<'a> {
     }
 }
 
+/// A device cannot run an artefact.
+#[cold]
+pub(crate) fn wrong_target(device: &Device, artifact: &Artifact) -> Box<LaunchError> {
+    Box::new(LaunchError::WrongTarget {
+        kernel: artifact.instance.into(),
+        target: artifact.target.into(),
+        device: device.to_string(),
+        capability: device.capability(),
+    })
+}
+
+/// A kernel is loaded on another device than this.
+#[cold]
+pub(crate) fn elsewhere(device: &Device, kernel: &Kernel) -> Box<LaunchError> {
+    Box::new(LaunchError::OtherDevice {
+        place: Box::new(Place {
+            kernel: kernel.name().into(),
+            argument: "the kernel itself".into(),
+        }),
+        there: kernel.device().to_string(),
+        here: device.to_string(),
+    })
+}
+
 /// Loads a module, or what the environment puts in its place, and writes what the environment wants to see.
 fn load_unit(device: &Device, unit: Unit<'_>) -> Result<Entry, LaunchError> {
     let other = inspect::overridden(unit.entry).map_err(|log| LaunchError::Refused {
@@ -214,7 +224,7 @@ fn load_unit(device: &Device, unit: Unit<'_>) -> Result<Entry, LaunchError> {
 }
 
 /// Bytes of each parameter of an entry; see [`tiki_kernel::artifact`] for the order.
-fn widths(params: &[Param], hidden: &[Hidden], bare: bool) -> Vec<u8> {
+pub(crate) fn widths(params: &[Param], hidden: &[Hidden], bare: bool) -> Vec<u8> {
     let mut widths = Vec::new();
     for param in params {
         match param.kind {

@@ -67,6 +67,7 @@ mod tensor;
 mod tensor_map;
 pub mod tune;
 pub mod vm;
+mod word_hash;
 mod workspace;
 
 pub use buffer::Memory;

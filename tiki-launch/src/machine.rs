@@ -9,11 +9,11 @@
 
 use std::fmt;
 
+use tiki_kernel::artifact::Param;
 use tiki_kernel::target::Target;
 
-use crate::args::Args;
 use crate::error::LaunchError;
-use crate::tensor_map::{Map, MapOf};
+use crate::tensor_map::{Described, Map, MapOf};
 
 /// A stream of a machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,7 +111,20 @@ pub(crate) struct Shot<'a> {
     pub dynamic_shared: u32,
     /// May start while the launch before it still runs.
     pub dependent: bool,
-    pub args: &'a Args,
+    pub params: &'a [Param],
+    /// Tensors are passed as their address alone.
+    pub bare: bool,
+    pub words: &'a [u64],
+    pub maps: Described<'a>,
+}
+
+impl Shot<'_> {
+    /// The bytes of the entry's parameter space.
+    pub fn packed(&self) -> Vec<u8> {
+        let widths = crate::kernel::widths(self.params, &[], self.bare);
+        let maps = self.maps.iter().map(|Map(words)| words);
+        crate::args::packed(self.words, &widths, maps)
+    }
 }
 
 /// A device's side of the work. All calls are legal from any thread.
@@ -149,6 +162,15 @@ pub(crate) trait Machine: Send + Sync + fmt::Debug {
     /// Takes code away once nothing on the device runs it. No stream may be under capture.
     fn unload(&self, module: RawModule);
     fn launch(&self, shot: &Shot<'_>, stream: RawStream) -> Result<(), LaunchError>;
+    /// The same launch so many times in a row, by nothing but what hands it over.
+    fn launch_times(
+        &self,
+        shot: &Shot<'_>,
+        stream: RawStream,
+        times: u32,
+    ) -> Result<(), LaunchError> {
+        (0..times).try_for_each(|_| self.launch(shot, stream))
+    }
 
     /// The bytes of a tensor map.
     fn tensor_map(&self, of: &MapOf) -> Result<Map, LaunchError>;

@@ -32,7 +32,7 @@ const TICKET_BITS: u32 = 44;
 
 /// One piece of work: stream and ticket in a word; 0 is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Mark(u64);
+pub(crate) struct Mark(u64);
 
 impl Mark {
     fn new(stream: usize, ticket: u64) -> Mark {
@@ -41,7 +41,7 @@ impl Mark {
     fn stream(self) -> usize {
         (self.0 >> TICKET_BITS) as usize
     }
-    fn ticket(self) -> u64 {
+    pub fn ticket(self) -> u64 {
         self.0 & ((1 << TICKET_BITS) - 1)
     }
 }
@@ -221,7 +221,7 @@ impl Order {
 
     /// Enters a buffer that the stream has just allocated.
     pub fn register(&mut self, stream: usize) -> BufferId {
-        let writer = self.tick(stream);
+        let writer = self.next(stream);
         let fresh = Use {
             writer,
             ..Use::default()
@@ -266,7 +266,7 @@ impl Order {
     }
 
     /// Lets `stream` wait, on the device, until it may read (or write) the buffer.
-    #[inline]
+    #[inline(always)]
     pub fn before(
         &mut self,
         machine: &dyn Machine,
@@ -275,27 +275,37 @@ impl Order {
         writes: bool,
     ) -> Result<(), LaunchError> {
         let used = &self.uses[buffer.0 as usize];
-        let (writer, reader, more) = (used.writer, used.reader, !used.others.is_empty());
-        if writer.stream() != stream {
-            self.after(machine, stream, writer)?;
+        let behind = |mark: Mark| mark.stream() == stream || self.is_behind(stream, mark);
+        if behind(used.writer) && (!writes || used.others.is_empty() && behind(used.reader)) {
+            return Ok(());
         }
+        self.after_all(machine, stream, buffer, writes)
+    }
+
+    #[cold]
+    fn after_all(
+        &mut self,
+        machine: &dyn Machine,
+        stream: usize,
+        buffer: BufferId,
+        writes: bool,
+    ) -> Result<(), LaunchError> {
+        let used = &self.uses[buffer.0 as usize];
+        let (writer, reader, others) = (used.writer, used.reader, used.others.clone());
+        self.after(machine, stream, writer)?;
         if writes {
-            if reader.stream() != stream {
-                self.after(machine, stream, reader)?;
-            }
-            if more {
-                for mark in self.uses[buffer.0 as usize].others.clone() {
-                    self.after(machine, stream, mark)?;
-                }
+            self.after(machine, stream, reader)?;
+            for mark in others {
+                self.after(machine, stream, mark)?;
             }
         }
         Ok(())
     }
 
-    /// Notes that the work of the stream's newest ticket reads (or writes) the buffer.
-    #[inline]
-    pub fn touched(&mut self, stream: usize, buffer: BufferId, writes: bool) {
-        let mark = Mark::new(stream, self.slots[stream].ticket);
+    /// Notes that a piece of work reads (or writes) the buffer.
+    #[inline(always)]
+    pub fn touched(&mut self, mark: Mark, buffer: BufferId, writes: bool) {
+        let stream = mark.stream();
         let used = &mut self.uses[buffer.0 as usize];
         if writes {
             used.writer = mark;
@@ -311,13 +321,9 @@ impl Order {
         }
     }
 
-    /// The stream's next ticket.
+    /// Gives the stream a piece of work: its next ticket.
     #[inline]
-    pub fn next(&mut self, stream: usize) -> u64 {
-        self.tick(stream).ticket()
-    }
-
-    fn tick(&mut self, stream: usize) -> Mark {
+    pub fn next(&mut self, stream: usize) -> Mark {
         let slot = &mut self.slots[stream];
         slot.ticket += 1;
         Mark::new(stream, slot.ticket)
@@ -415,6 +421,16 @@ impl Order {
         captured
     }
 
+    /// Whether all further work of `stream` comes behind that of a mark as it is.
+    #[inline(always)]
+    fn is_behind(&self, stream: usize, mark: Mark) -> bool {
+        let (other, ticket) = (mark.stream(), mark.ticket());
+        let waited = || self.slots[stream].seen.get(other);
+        other == stream
+            || ticket <= self.slots[other].done
+            || waited().is_some_and(|&seen| ticket <= seen)
+    }
+
     /// Lets `stream` wait for the work of a mark.
     fn after(
         &mut self,
@@ -423,14 +439,7 @@ impl Order {
         mark: Mark,
     ) -> Result<(), LaunchError> {
         let (other, ticket) = (mark.stream(), mark.ticket());
-        if other == stream || ticket <= self.slots[other].done {
-            return Ok(());
-        }
-        if self.slots[stream]
-            .seen
-            .get(other)
-            .is_some_and(|&seen| ticket <= seen)
-        {
+        if self.is_behind(stream, mark) {
             return Ok(());
         }
         let (event, covered) = match self.slots[other].event {

@@ -97,11 +97,13 @@ impl<E: Element, const R: usize> Tensor<E, R> {
     }
     /// The device it lives on.
     #[must_use]
+    #[inline]
     pub fn device(&self) -> &Device {
         self.buffer.device()
     }
     /// Device address of its first element, for other libraries; 0 if it has none.
     #[must_use]
+    #[inline]
     pub fn address(&self) -> u64 {
         self.buffer.address() + (self.offset * size_of::<E>()) as u64
     }
@@ -212,6 +214,10 @@ impl<E: Element, const R: usize> Tensor<E, R> {
         }
     }
 
+    #[inline]
+    pub(crate) fn form(&self) -> (&[usize; R], &[usize; R]) {
+        (&self.shape, &self.strides)
+    }
     #[inline]
     pub(crate) fn operand(&self) -> Operand<'_> {
         Operand {

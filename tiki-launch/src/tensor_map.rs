@@ -1,25 +1,40 @@
 //! Tensor maps: how a launch tells the tensor memory accelerator of its tensors.
 //!
 //! An artefact says which ([`tiki_kernel::artifact::Hidden::TensorMap`]); what a map holds follows from the
-//! tensor that is given. A machine writes a map's 128 bytes in its own form. Maps are kept, by all that they
-//! depend on: a warm launch writes none.
+//! tensor that is given. A machine writes a map's 128 bytes in its own form.
+//!
+//! Maps are kept, and found again in two steps:
+//!
+//! - by the arguments of the whole launch, which are words that it has at hand: all its maps follow from them, and from
+//!   the artefact. A launch like an earlier one compares them and is done: it writes no map and copies none;
+//! - by tensor, where a launch is new or was not remembered.
+//!
+//! What a map holds is a matter of numbers alone, not of who owns the memory they point to: nothing has to be
+//! forgotten when a buffer is freed, or when another context is made current.
 
 use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
 
+use arrayvec::ArrayVec;
 use tiki_kernel::dtype::DType;
+
+use crate::args::MAPS;
 
 use crate::error::{LaunchError, Place};
 use crate::machine::Machine;
 use crate::tensor::Operand;
+use crate::word_hash::{FACTOR, WordHasher};
 
 /// Axes of a map.
 pub(crate) const AXES: usize = 5;
 
 /// Maps kept before all are forgotten.
 const KEPT: usize = 4096;
+/// Launches remembered: each has one place, which it takes from whichever was there.
+const LAUNCHES: usize = 1024;
 
 /// What a map holds. Axes are listed innermost first; those that a tensor lacks have extent and tile 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct MapOf {
     pub dtype: DType,
     pub rank: usize,
@@ -40,9 +55,49 @@ pub(crate) struct MapOf {
 #[repr(align(64))]
 pub(crate) struct Map(pub [u64; 16]);
 
+/// What [`MapOf`] follows from. Axes are listed outermost first, those that a tensor lacks are 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Key {
+    address: u64,
+    shape: [usize; AXES],
+    strides: [usize; AXES],
+    tile: [u32; AXES],
+    swizzle: u32,
+    dtype: DType,
+}
+
+/// A launch, by what was passed to which artefact, and the places of its maps.
+#[derive(Debug, Default)]
+struct Seen {
+    artifact: usize,
+    words: Vec<u64>,
+    places: ArrayVec<u32, MAPS>,
+}
+
 /// The maps of a device.
 #[derive(Debug, Default)]
-pub(crate) struct Maps(HashMap<MapOf, Map>);
+pub(crate) struct Maps {
+    maps: Vec<Map>,
+    places: HashMap<Key, u32, BuildHasherDefault<WordHasher>>,
+    seen: Vec<Seen>,
+}
+
+/// The maps of a launch, among those of the device.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Described<'a> {
+    maps: &'a [Map],
+    places: &'a [u32],
+}
+
+impl<'a> Described<'a> {
+    /// In the order in which they are passed.
+    #[inline]
+    pub fn iter(self) -> impl Iterator<Item = &'a Map> {
+        self.places
+            .iter()
+            .map(move |place| &self.maps[*place as usize])
+    }
+}
 
 impl MapOf {
     /// Of a tensor; `tile` lists axes outermost first.
@@ -59,18 +114,28 @@ impl MapOf {
             tile: [0; AXES],
             swizzle,
         };
+        let empty = operand.shape.contains(&0);
         for inner in 0..rank {
             let axis = rank - 1 - inner;
             // A tensor without elements is never copied from; a map has at least one.
             map.extents[inner] = (operand.shape[axis] as u64).max(1);
             map.tile[inner] = tile[axis];
-            if inner == 0 && operand.shape[axis] > 1 {
-                map.inner = operand.strides[axis] as u64;
-            }
-            if inner > 0 {
-                let pitch = operand.strides[axis] as u64 * size;
-                let empty = operand.shape.contains(&0);
-                map.pitches[inner - 1] = if empty { 16 } else { pitch };
+            let single = operand.shape[axis] <= 1;
+            let step = operand.strides[axis] as u64;
+            match inner {
+                0 if !single => map.inner = step,
+                0 => {}
+                _ if empty => map.pitches[inner - 1] = 16,
+                // Nobody takes a step along an axis of one index: the accelerator gets one that it takes.
+                _ if single => {
+                    let below = if inner == 1 {
+                        size
+                    } else {
+                        map.pitches[inner - 2]
+                    };
+                    map.pitches[inner - 1] = (below * map.extents[inner - 1]).next_multiple_of(16);
+                }
+                _ => map.pitches[inner - 1] = step * size,
             }
         }
         map
@@ -99,27 +164,85 @@ impl MapOf {
 }
 
 impl Maps {
-    /// The map, made if it is not known.
-    pub fn get(
+    /// The maps of a launch of an artefact with these arguments; `make` gives them one by one, if the launch is not known.
+    #[inline]
+    pub fn of_launch(
+        &mut self,
+        artifact: usize,
+        words: &[u64],
+        make: impl FnOnce(&mut Maps) -> Result<ArrayVec<u32, MAPS>, LaunchError>,
+    ) -> Result<Described<'_>, LaunchError> {
+        let mixed = words
+            .iter()
+            .fold(artifact as u64, |h, word| h.rotate_left(9) ^ word);
+        let slot = (mixed.wrapping_mul(FACTOR) >> 32) as usize % LAUNCHES;
+        let known = self.seen.get(slot);
+        if !known.is_some_and(|seen| seen.artifact == artifact && seen.words == words) {
+            self.remember(slot, artifact, words, make)?;
+        }
+        Ok(Described {
+            maps: &self.maps,
+            places: &self.seen[slot].places,
+        })
+    }
+
+    #[cold]
+    fn remember(
+        &mut self,
+        slot: usize,
+        artifact: usize,
+        words: &[u64],
+        make: impl FnOnce(&mut Maps) -> Result<ArrayVec<u32, MAPS>, LaunchError>,
+    ) -> Result<(), LaunchError> {
+        if self.maps.len() + MAPS > KEPT {
+            self.maps.clear();
+            self.places.clear();
+            self.seen.clear();
+        }
+        if self.seen.is_empty() {
+            self.seen.resize_with(LAUNCHES, Seen::default);
+        }
+        let places = make(self)?;
+        let seen = &mut self.seen[slot];
+        seen.artifact = artifact;
+        seen.words.clear();
+        seen.words.extend_from_slice(words);
+        seen.places = places;
+        Ok(())
+    }
+
+    /// The place of a tensor's map, which is made if it is not known; `tile` lists axes outermost first.
+    pub fn place(
         &mut self,
         machine: &dyn Machine,
-        of: &MapOf,
-        place: impl FnOnce() -> Box<Place>,
-    ) -> Result<Map, LaunchError> {
-        if let Some(map) = self.0.get(of) {
-            return Ok(*map);
+        operand: &Operand<'_>,
+        tile: [u32; AXES],
+        swizzle: u32,
+        named: impl FnOnce() -> Box<Place>,
+    ) -> Result<u32, LaunchError> {
+        let axis = |list: &[usize], axis: usize| list.get(axis).copied().unwrap_or_default();
+        let key = Key {
+            address: operand.buffer.address() + operand.offset,
+            shape: std::array::from_fn(|i| axis(operand.shape, i)),
+            strides: std::array::from_fn(|i| axis(operand.strides, i)),
+            tile,
+            swizzle,
+            dtype: operand.dtype,
+        };
+        if let Some(place) = self.places.get(&key) {
+            return Ok(*place);
         }
+        let of = MapOf::tensor(operand, tile, swizzle);
         if let Some(why) = of.fault() {
             return Err(LaunchError::TensorMap {
-                place: place(),
+                place: named(),
                 why,
             });
         }
-        let map = machine.tensor_map(of)?;
-        if self.0.len() >= KEPT {
-            self.0.clear();
-        }
-        self.0.insert(*of, map);
-        Ok(map)
+        let map = machine.tensor_map(&of)?;
+        let place = self.maps.len() as u32;
+        self.maps.push(map);
+        self.places.insert(key, place);
+        Ok(place)
     }
 }

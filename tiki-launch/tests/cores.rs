@@ -44,7 +44,7 @@ fn run(kernel: &Kernel, f: &Form, words: &[u32]) -> Vec<u32> {
     call.tensor(0, &x)
         .and_then(|c| c.tensor_mut(1, &mut y))
         .and_then(|c| c.grid([blocks as u64, 1, 1]))
-        .and_then(|c| c.launch())
+        .and_then(|c| Ok(c.launch()?))
         .unwrap_or_else(|e| panic!("{}: {e}", f.name));
     drop(call);
     y.to_vec().unwrap()

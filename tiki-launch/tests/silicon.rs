@@ -70,7 +70,7 @@ fn run(device: &Device, ops: &[Op], inputs: &[u64]) -> Result<Vec<u64>, String> 
     call.tensor(0, &x)
         .and_then(|c| c.tensor_mut(1, &mut y))
         .and_then(|c| c.grid([LANES as u64 / 128, 1, 1]))
-        .and_then(|c| c.launch())
+        .and_then(|c| Ok(c.launch()?))
         .map_err(|e| e.to_string())?;
     drop(call);
     y.to_vec().map_err(|e| e.to_string())

@@ -20,7 +20,7 @@ pub enum Known {
     Number(Lit),
 }
 
-type Launched = std::result::Result<(), LaunchError>;
+type Launched = std::result::Result<(), Box<LaunchError>>;
 
 /// A tensor of any type and rank.
 pub trait Held {

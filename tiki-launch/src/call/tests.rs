@@ -1,5 +1,7 @@
 //! Launches on the test double.
 
+pub(crate) mod maps;
+
 use tiki_kernel::artifact::{Artifact, Param, ParamKind, Usage};
 use tiki_kernel::dtype::DType;
 use tiki_kernel::target;
@@ -25,7 +27,7 @@ const fn vector(name: &'static str, writes: bool, align: u32) -> Param {
     }
 }
 
-const BLANK: Artifact = Artifact {
+pub(crate) const BLANK: Artifact = Artifact {
     kernel: "blank",
     instance: "blank<f32>",
     entry: "blank",
@@ -137,7 +139,8 @@ fn an_empty_grid_checks_everything_and_launches_nothing() {
     );
 }
 
-fn words(error: LaunchError, code: Code, parts: &[&str]) {
+fn words(error: impl Into<LaunchError>, code: Code, parts: &[&str]) {
+    let error = error.into();
     let text = error.to_string();
     assert_eq!(error.code(), code, "{text}");
     assert!(text.starts_with(&format!("[{}] ", code.as_str())), "{text}");
@@ -286,7 +289,10 @@ fn a_strided_parameter_takes_extents_then_strides() {
     let mut call = Call::new(&stream, &STRIDED).unwrap();
     call.tensor_mut(0, &mut view).unwrap();
     assert_eq!(call.args.words(), [address, 5, 3, 1, 5]);
-    assert_eq!(call.args.widths(), [8, 4, 4, 8, 8]);
+    assert_eq!(
+        crate::kernel::widths(call.params, &[], false),
+        [8, 4, 4, 8, 8]
+    );
     words(
         call.grid([3, 1, 1]).unwrap_err(),
         Code::Grid,
@@ -569,10 +575,8 @@ fn a_partial_wave_is_refused_where_there_are_waves() {
     let (device, ..) = double::device_of(Kind::Gpu(0));
     let stream = device.stream();
     let waves = |grid| -> Result<(), LaunchError> {
-        Call::new(&stream, &BLANK)?
-            .grid(grid)?
-            .whole_waves()
-            .map(drop)
+        Call::new(&stream, &BLANK)?.grid(grid)?.whole_waves()?;
+        Ok(())
     };
     for whole in [[64, 1, 1], [16, 4, 2], [0, 1, 1]] {
         waves(whole).unwrap();

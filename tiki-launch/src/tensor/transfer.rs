@@ -114,9 +114,9 @@ impl<E: Element, const R: usize> Tensor<E, R> {
         order.before(machine, stream.id(), from.buffer.id(), false)?;
         order.before(machine, stream.id(), self.buffer.id(), true)?;
         machine.copy(source, target, bytes, order.raw(stream.id()))?;
-        order.next(stream.id());
-        order.touched(stream.id(), from.buffer.id(), false);
-        order.touched(stream.id(), self.buffer.id(), true);
+        let mark = order.next(stream.id());
+        order.touched(mark, from.buffer.id(), false);
+        order.touched(mark, self.buffer.id(), true);
         Ok(())
     }
 

@@ -347,7 +347,11 @@ impl Machine for Gpu {
 
     #[inline]
     fn launch(&self, shot: &Shot<'_>, at: RawStream) -> Result<(), LaunchError> {
-        self.launch_shot(shot, at)
+        self.launch_shot(shot, at, 1)
+    }
+
+    fn launch_times(&self, shot: &Shot<'_>, at: RawStream, times: u32) -> Result<(), LaunchError> {
+        self.launch_shot(shot, at, times)
     }
 
     fn tensor_map(&self, of: &MapOf) -> Result<Map, LaunchError> {

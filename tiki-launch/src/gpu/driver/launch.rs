@@ -8,7 +8,7 @@ use cudarc::driver::sys;
 
 use super::context::{Gpu, function, stream, text};
 use super::status::{check, failed, status};
-use crate::args::CAPACITY;
+use crate::args::{CAPACITY, MAPS};
 use crate::error::LaunchError;
 use crate::machine::{Entry, Machine, RawFunction, RawModule, RawStream, Shot, Unit};
 
@@ -151,67 +151,75 @@ impl Gpu {
         })
     }
 
-    /// Hands a launch to the driver.
+    /// Hands a launch to the driver, so many times.
     ///
     /// Which context is current is not asked first: the driver refuses a kernel of another one, and asking costs
     /// every launch what only the first of a thread needs.
     #[inline]
-    pub(super) fn launch_shot(&self, shot: &Shot<'_>, at: RawStream) -> Result<(), LaunchError> {
-        let words = shot.args.words();
-        let mut pointers = [const { MaybeUninit::<*mut c_void>::uninit() }; CAPACITY];
-        for (i, (pointer, word)) in pointers.iter_mut().zip(words).enumerate() {
-            let word: *const c_void = match shot.args.map(i) {
-                Some(map) => std::ptr::from_ref(map).cast(),
-                None => std::ptr::from_ref(word).cast(),
-            };
-            pointer.write(word.cast_mut());
+    pub(super) fn launch_shot(
+        &self,
+        shot: &Shot<'_>,
+        at: RawStream,
+        times: u32,
+    ) -> Result<(), LaunchError> {
+        let mut pointers = [const { MaybeUninit::<*const c_void>::uninit() }; CAPACITY + MAPS];
+        let count = shot.words.len();
+        for (pointer, word) in pointers[..CAPACITY].iter_mut().zip(shot.words) {
+            pointer.write(std::ptr::from_ref(word).cast());
         }
+        for (pointer, map) in pointers[count..].iter_mut().zip(shot.maps.iter()) {
+            pointer.write(std::ptr::from_ref(map).cast());
+        }
+        // As many as the entry declares (`must_declare` has compared them), each a word or a tensor map that outlives
+        // the call; the driver writes none.
         let parameters: *mut *mut c_void = pointers.as_mut_ptr().cast();
-        let mut result = hand_over(shot, at, parameters);
-        if matches!(
-            result,
-            sys::CUresult::CUDA_ERROR_INVALID_CONTEXT
-                | sys::CUresult::CUDA_ERROR_INVALID_HANDLE
-                | sys::CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED
-        ) {
-            self.bind()?;
-            result = hand_over(shot, at, parameters);
+        let mut attributes = MaybeUninit::<[sys::CUlaunchAttribute; 2]>::uninit();
+        let attributes = attributes_of(shot, &mut attributes);
+        let (grid, block) = (shot.grid, shot.block);
+        let config = sys::CUlaunchConfig {
+            gridDimX: grid[0],
+            gridDimY: grid[1],
+            gridDimZ: grid[2],
+            blockDimX: block[0],
+            blockDimY: block[1],
+            blockDimZ: block[2],
+            sharedMemBytes: shot.dynamic_shared,
+            hStream: stream(at),
+            attrs: attributes.as_mut_ptr(),
+            numAttrs: attributes.len() as c_uint,
+        };
+        for _ in 0..times {
+            let mut result = hand_over(shot.function, &config, parameters);
+            if matches!(
+                result,
+                sys::CUresult::CUDA_ERROR_INVALID_CONTEXT
+                    | sys::CUresult::CUDA_ERROR_INVALID_HANDLE
+                    | sys::CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED
+            ) {
+                self.bind()?;
+                result = hand_over(shot.function, &config, parameters);
+            }
+            if result != sys::CUresult::CUDA_SUCCESS {
+                let doing = format!("launching kernel `{}`", shot.kernel);
+                return Err(failed(doing.into(), result));
+            }
         }
-        if result == sys::CUresult::CUDA_SUCCESS {
-            Ok(())
-        } else {
-            let doing = format!("launching kernel `{}`", shot.kernel);
-            Err(failed(doing.into(), result))
-        }
+        Ok(())
     }
 }
 
-/// The driver's call itself; `parameters` are as many as the entry declares (`must_declare` has compared them), each
-/// a word or a tensor map that outlives the call.
+/// What a launch asks for beside its extents.
 #[inline]
-fn hand_over(shot: &Shot<'_>, at: RawStream, parameters: *mut *mut c_void) -> sys::CUresult {
+fn attributes_of<'a>(
+    shot: &Shot<'_>,
+    room: &'a mut MaybeUninit<[sys::CUlaunchAttribute; 2]>,
+) -> &'a mut [sys::CUlaunchAttribute] {
     use sys::CUlaunchAttributeID as Id;
-    let (grid, block) = (shot.grid, shot.block);
     if shot.cluster <= 1 && !shot.dependent {
-        // SAFETY: the function is loaded, and the parameters are what it declares. The driver copies them before it returns.
-        return unsafe {
-            sys::cuLaunchKernel(
-                function(shot.function),
-                grid[0],
-                grid[1],
-                grid[2],
-                block[0],
-                block[1],
-                block[2],
-                shot.dynamic_shared,
-                stream(at),
-                parameters,
-                null_mut(),
-            )
-        };
+        return &mut [];
     }
     // SAFETY: all-zero is a valid attribute (it is ignored).
-    let mut attributes: [sys::CUlaunchAttribute; 2] = unsafe { std::mem::zeroed() };
+    let attributes = room.write(unsafe { std::mem::zeroed() });
     let mut count = 0;
     if shot.cluster > 1 {
         attributes[count].id = Id::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
@@ -229,26 +237,41 @@ fn hand_over(shot: &Shot<'_>, at: RawStream, parameters: *mut *mut c_void) -> sy
             .programmaticStreamSerializationAllowed = 1;
         count += 1;
     }
-    let config = sys::CUlaunchConfig {
-        gridDimX: grid[0],
-        gridDimY: grid[1],
-        gridDimZ: grid[2],
-        blockDimX: block[0],
-        blockDimY: block[1],
-        blockDimZ: block[2],
-        sharedMemBytes: shot.dynamic_shared,
-        hStream: stream(at),
-        attrs: attributes.as_mut_ptr(),
-        numAttrs: count as c_uint,
-    };
-    // SAFETY: as above; the attributes outlive the call.
+    &mut attributes[..count]
+}
+
+/// The driver's call itself; a launch without attributes has a shorter one.
+#[inline]
+fn hand_over(
+    f: RawFunction,
+    config: &sys::CUlaunchConfig,
+    parameters: *mut *mut c_void,
+) -> sys::CUresult {
+    // SAFETY: the function is loaded, the parameters are what it declares, and the attributes are alive. The driver
+    // copies all of them before it returns.
     unsafe {
-        sys::cuLaunchKernelEx(
-            &raw const config,
-            function(shot.function),
-            parameters,
-            null_mut(),
-        )
+        if config.numAttrs == 0 {
+            sys::cuLaunchKernel(
+                function(f),
+                config.gridDimX,
+                config.gridDimY,
+                config.gridDimZ,
+                config.blockDimX,
+                config.blockDimY,
+                config.blockDimZ,
+                config.sharedMemBytes,
+                config.hStream,
+                parameters,
+                null_mut(),
+            )
+        } else {
+            sys::cuLaunchKernelEx(
+                std::ptr::from_ref(config),
+                function(f),
+                parameters,
+                null_mut(),
+            )
+        }
     }
 }
 

@@ -18,6 +18,8 @@
 
 mod code;
 pub(crate) mod context;
+#[cfg(test)]
+pub(crate) mod counting;
 pub mod interop;
 mod launch;
 pub(crate) mod probe;
