@@ -28,7 +28,7 @@ MAPS[torch.float32] = cu.CUtensorMapDataType.CU_TENSOR_MAP_DATA_TYPE_FLOAT32
 MAPS[E4M3] = cu.CUtensorMapDataType.CU_TENSOR_MAP_DATA_TYPE_UINT8
 base.MAP_TYPES = MAPS
 SHAPES = base.SHAPES + [(16, 8192, 8192)]
-PERSISTENT = ("gemm_general", "hopper", "tf32")
+PERSISTENT = ("gemm_general", "hopper", "tf32", "uneven")
 FEW = ("gemm_few", "few")
 WARPS = ("ampere", "whole")
 SHORT = [(8192, 8192, 8192), (4096, 4096, 4096)]
@@ -40,14 +40,16 @@ SWIZZLES = {
     64: cu.CUtensorMapSwizzle.CU_TENSOR_MAP_SWIZZLE_64B,
     128: cu.CUtensorMapSwizzle.CU_TENSOR_MAP_SWIZZLE_128B,
 }
-# What the text says of a tensor map: its parameter, rows and columns of its box, its swizzle in bytes.
-MAP = re.compile(r"^// (\w+?)_map\d+: box \[(?:\d+, )*?(\d+), (\d+)\](?:, swizzle (\d+))?", re.M)
+# What the text says of a tensor map: its parameter, its box, its swizzle in bytes.
+MAP = re.compile(r"^// (\w+_map\d+): box \[([\d, ]+)\](?:, swizzle (\d+))?", re.M)
+# Extents of a tile that a kernel does not take as parameters.
+OWN_TILES = {"uneven": {"BM": 128, "BN": 256}}
 
 
 def tensor_map(t, box):
-    rows, columns, swizzle = box
+    box, swizzle = box
     shape, strides = list(t.shape), [s * t.element_size() for s in t.stride()]
-    box = [1] * (t.dim() - 2) + [rows, columns]
+    box = [1] * (t.dim() - len(box)) + box
     integers = lambda kind, values: [kind(v) for v in reversed(values)]
     return base.check(cu.cuTensorMapEncodeTiled(
         MAPS[t.dtype], t.dim(), t.data_ptr(), integers(cu.cuuint64_t, shape), integers(cu.cuuint64_t, strides[:-1]),
@@ -66,7 +68,8 @@ class Kernel(base.Kernel):
     def __init__(self, path):
         super().__init__(path)
         text = open(path).read()
-        self.boxes = {name: (int(r), int(c), int(s or 0)) for name, r, c, s in MAP.findall(text)}
+        self.args |= OWN_TILES.get(self.name, {})
+        self.boxes = {name: ([int(e) for e in box.split(",")], int(s or 0)) for name, box, s in MAP.findall(text)}
         self.params = re.findall(r"\.param (?:\.align 64 )?\.(\w+) (\w+?)_(ptr|dim\d|stride\d|value|map\d+)\b", text)
 
     def bind(self, grid, named):
@@ -81,7 +84,7 @@ class Kernel(base.Kernel):
             if part.startswith("map"):
                 raw = (ctypes.c_ubyte * 192)()
                 at = (ctypes.addressof(raw) + 63) // 64 * 64
-                ctypes.memmove(at, tensor_map(value, self.boxes[name]).getPtr(), 128)
+                ctypes.memmove(at, tensor_map(value, self.boxes[f"{name}_{part}"]).getPtr(), 128)
                 keep.append(raw)
                 pointers.append(at)
                 continue
@@ -111,6 +114,13 @@ def grid(kernel, m, n, processors):
         cluster = i.get("MC", 1) * i.get("NC", 1)
         return [processors // cluster * cluster]
     return [UP(n, i["BN"]), UP(m, i["BM"])]
+
+
+def cut(m, n, processors):
+    """Rows of tiles that `uneven` gives narrow ones: as `uneven::cut` in `src/gemm/uneven.rs`."""
+    rows, columns = UP(m, 128), UP(n, 256)
+    more = min(-rows * columns % processors, rows)
+    return more if columns >= 16 and more * 16 >= processors else 0
 
 
 def cases(kernels, processors):
@@ -150,6 +160,8 @@ def cases(kernels, processors):
                 mine_c = c.clone()
                 outputs[kernel.title] = mine_c
                 named = {"a": a, "b": b, "c": mine_c}
+                if kernel.name == "uneven":
+                    named |= {"a": a.view(m // 8, 4, 2, k).transpose(1, 2), "cut": cut(m, n, processors)}
                 candidates[kernel.title] = kernel.bind(grid(kernel, m, n, processors), named)
             if any(name.startswith(WARPS) for name in candidates):
                 for name, go, y in triton_sm80.candidates(dtype, a, b):

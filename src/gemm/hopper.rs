@@ -9,10 +9,15 @@
 //! result, so that B, which is most of the traffic, is read once by as many blocks as there are
 //! multiprocessors, and leaves the second-level cache first.
 //!
-//! `tf32`: as `hopper`, of f32 whose lowest 13 bits are ignored.
+//! Of 8-bit types a tile takes so few cycles that those of two divisions count: where a tile stands is computed
+//! while its first product runs. A block of one small tile has nothing else to do while it waits for its first stage, and loses
+//! by that.
+//!
+//! `tf32`: as `hopper`, of f32 whose lowest 13 bits are ignored. [`super::uneven`] has it for results whose last round of
+//! tiles can be filled up.
 
 use super::epilogue::finished;
-use super::schedule::{fill_stages, multiply_stages, stage_slab};
+use super::schedule::{fill_stages, in_groups, multiply_meanwhile, multiply_stages, stage_slab};
 use crate::prelude::*;
 
 #[tiki::kernel(target = "sm_90a", warpgroups = 3, registers = 168, shared = "227 KiB", grid = persistent,
@@ -38,8 +43,8 @@ use crate::prelude::*;
     (E = e4m3, O = f16, BM = 128, BN = 256, BK = 128, STAGES = 4, SLAB = 64, GROUP = 16, TA = 0, TB = 0, EPI = 0),
     (E = e4m3, O = bf16, BM = 128, BN = 256, BK = 128, STAGES = 4, SLAB = 64, GROUP = 16, TA = 0, TB = 0, EPI = 0),
     (E = e5m2, O = bf16, BM = 128, BN = 256, BK = 128, STAGES = 4, SLAB = 64, GROUP = 16, TA = 0, TB = 0, EPI = 0),
-    (E = e4m3, O = e4m3, BM = 128, BN = 256, BK = 128, STAGES = 4, SLAB = 64, GROUP = 16, TA = 0, TB = 0, EPI = 0),
-    (E = e5m2, O = e5m2, BM = 128, BN = 256, BK = 128, STAGES = 4, SLAB = 64, GROUP = 16, TA = 0, TB = 0, EPI = 0),
+    (E = e4m3, O = e4m3, BM = 128, BN = 256, BK = 128, STAGES = 4, SLAB = 128, GROUP = 8, TA = 0, TB = 0, EPI = 0),
+    (E = e5m2, O = e5m2, BM = 128, BN = 256, BK = 128, STAGES = 4, SLAB = 128, GROUP = 8, TA = 0, TB = 0, EPI = 0),
 ), deny(bank_conflicts, spills))]
 /// `c = act(alpha a @ b.T + bias) + beta d` (with `EPI = 0`, `c = a @ b.T`).
 #[allow(clippy::too_many_arguments)]
@@ -90,13 +95,15 @@ pub fn hopper<
         },
     );
     let pipe = Pipeline::tma(STAGES, 2);
-    let tiles = Tiles::persistent([c.dim(0).div_ceil(BM), c.dim(1).div_ceil(BN)]).grouped(GROUP);
+    let (rows, columns) = (c.dim(0).div_ceil(BM), c.dim(1).div_ceil(BN));
+    let tiles = Tiles::persistent([rows, columns]).grouped(GROUP);
+    let numbers = Tiles::persistent([rows * columns, 1]);
     let steps = if TA == 1 { a.dim(0) } else { a.dim(1) }.div_ceil(BK);
     if warpgroup_idx() == 0 {
         set_registers(40);
         if elect_one() {
             let load = Load::tma();
-            for [m, n] in tiles {
+            let fill = |m: usize, n: usize| {
                 fill_stages(&pipe, steps, |k: usize, s: usize| {
                     if TA == 1 {
                         load.copy_into(&a.tile([BK, BM], [k, m]), a_s.stage(s), &pipe, s);
@@ -109,6 +116,16 @@ pub fn hopper<
                         load.copy_into(&b.tile([BN, BK], [n, k]), b_s.stage(s), &pipe, s);
                     }
                 });
+            };
+            if E::BYTES == 1 {
+                for [t, _] in numbers {
+                    let [m, n] = in_groups(t, rows, columns, GROUP);
+                    fill(m, n);
+                }
+            } else {
+                for [m, n] in tiles {
+                    fill(m, n);
+                }
             }
         }
     } else {
@@ -130,9 +147,8 @@ pub fn hopper<
                 b_s.stage(s)
             }
         };
-        for [m, n] in tiles {
-            let (sums, held) = multiply_stages(&gemm, &pipe, steps, [BM / 2, BN], &left, &right);
-            pipe.release(held);
+        let shape = [BM / 2, BN];
+        let mut leave = |sums: &Register<f32>, m: usize, n: usize| {
             #[unroll]
             for slab in 0..BN / SLAB {
                 let staged = out_s.stage(2 * half + slab % 2);
@@ -151,6 +167,21 @@ pub fn hopper<
                     store.copy(staged, c.tile_mut([64, SLAB], at));
                     store.commit();
                 }
+            }
+        };
+        if E::BYTES == 1 {
+            for [t, _] in numbers {
+                let place = || in_groups(t, rows, columns, GROUP);
+                let (sums, held, [m, n]) =
+                    multiply_meanwhile(&gemm, &pipe, steps, shape, &left, &right, place);
+                pipe.release(held);
+                leave(&sums, m, n);
+            }
+        } else {
+            for [m, n] in tiles {
+                let (sums, held) = multiply_stages(&gemm, &pipe, steps, shape, &left, &right);
+                pipe.release(held);
+                leave(&sums, m, n);
             }
         }
         if elect_one() {

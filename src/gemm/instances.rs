@@ -171,3 +171,26 @@ macro_rules! tf32_row {
         }
     };
 }
+
+macro_rules! uneven_row {
+    ($stages:literal, $group:literal, $rate:literal) => {
+        Row {
+            instance: "uneven 128 x 256 x 32",
+            artifact: uneven::uneven::<$stages, $group>::ARTIFACT,
+            tile: [128, 256],
+            depth: 32,
+            takes: Takes {
+                precision: Some(Precision::Tf32),
+                eights: true,
+                ..ALONG
+            },
+            rate: $rate,
+            run: Run::One(|stream, a, b, c, _| {
+                let [m, n] = c.shape();
+                let cut = uneven::cut(m, n, stream.device().multiprocessors() as usize);
+                let eights = a.split_axis::<3, 4>(0, [m / 8, 4, 2])?.swap_axes(1, 2)?;
+                uneven::uneven::<$stages, $group>::launch(stream, &eights, b, c, cut as u32)
+            }),
+        }
+    };
+}

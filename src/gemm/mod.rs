@@ -33,6 +33,7 @@ mod pick;
 pub mod rows;
 pub mod schedule;
 pub mod table;
+pub mod uneven;
 
 use crate::operator::{Operator, OperatorError, alike};
 use crate::{Element, LaunchError, Stream, Tensor};

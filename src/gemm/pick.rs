@@ -124,6 +124,7 @@ pub(super) fn pick<E: Product<O>, O: Element>(
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Precision, uneven};
     use super::*;
     use half::f16;
 
@@ -158,6 +159,28 @@ mod tests {
         ] {
             assert_eq!(picked(m, n, k).parts, 1, "{m} x {n} x {k}");
         }
+        // The last round of 512 tiles on 132 multiprocessors is filled up; where there are too few tiles to cut, none is.
+        let by_tf32 = |m: usize, n: usize| {
+            let (a, b): (Tensor<f32, 2>, Tensor<f32, 2>) = (
+                device.empty([m, 64]).unwrap(),
+                device.empty([n, 64]).unwrap(),
+            );
+            let c: Tensor<f32, 2> = device.empty([m, n]).unwrap();
+            let epilogue = Epilogue::<_, 2> {
+                precision: Precision::Tf32,
+                ..Epilogue::default()
+            };
+            let mut asked = Asked::of(&device, &a, &b, &c, &epilogue);
+            asked.processors = 132;
+            pick::<f32, f32>(&asked, true).unwrap().choice.instance
+        };
+        assert_eq!(by_tf32(4096, 4096), "uneven 128 x 256 x 32");
+        assert_eq!(by_tf32(4092, 4096), "tf32 128 x 256 x 32");
+        assert_eq!(by_tf32(2048, 2048), "tf32 128 x 256 x 32");
+        assert_eq!(uneven::cut(4096, 4096, 132), 16);
+        assert_eq!(uneven::busiest(4096, 4096, 132), 128 * (3 * 256 + 240));
+        assert_eq!(uneven::cut(2048, 2048, 132), 0);
+        assert_eq!(uneven::busiest(2048, 2048, 132), 128 * 256);
         // Those that were measured are multiplied whole, by what was measured.
         for (m, n, k, by) in [
             (16, 8192, 8192, "few 16 x 64 x 128"),

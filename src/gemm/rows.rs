@@ -3,7 +3,7 @@
 use super::batch::{batch, batch_tf32, sum_parts, sum_parts_narrow};
 use super::hopper::{few, hopper, tf32};
 use super::table::{ALONG, ANY, BATCH, Launched, Lies, Parts, Row, Run, Takes};
-use super::{Precision, ampere};
+use super::{Precision, ampere, uneven};
 use crate::{Element, Stream, Tensor, e4m3, e5m2};
 use half::{bf16, f16};
 
@@ -131,16 +131,17 @@ narrow! {
     e5m2 => f16, 64, sum_parts, [];
     e5m2 => bf16, 64, sum_parts, [hopper_row!(e5m2, bf16, (128, 256, 128, 4, 64, 16), (0, 0), 0, 1.0),];
     e5m2 => f32, 32, sum_parts, [];
-    e4m3 => e4m3, 64, sum_parts_narrow, [hopper_row!(e4m3, e4m3, (128, 256, 128, 4, 64, 16), (0, 0), 0, 1.0),];
-    e5m2 => e5m2, 64, sum_parts_narrow, [hopper_row!(e5m2, e5m2, (128, 256, 128, 4, 64, 16), (0, 0), 0, 1.0),];
+    e4m3 => e4m3, 64, sum_parts_narrow, [hopper_row!(e4m3, e4m3, (128, 256, 128, 4, 128, 8), (0, 0), 0, 1.0),];
+    e5m2 => e5m2, 64, sum_parts_narrow, [hopper_row!(e5m2, e5m2, (128, 256, 128, 4, 128, 8), (0, 0), 0, 1.0),];
 }
 
 impl sealed::Sealed<f32> for f32 {}
 impl Product<f32> for f32 {
     fn rows() -> &'static [Row<f32, f32>] {
         static ROWS: &[Row<f32, f32>] = &[
+            uneven_row!(4, 16, 1.01),
             tf32_row!(256, 0),
-            tf32_row!(192, 8192),
+            tf32_row!(192, 4096),
             many_row!(
                 "batch of tf32 128 x 128 x 32",
                 batch_tf32<128, 32, 6>,
@@ -156,7 +157,7 @@ impl Product<f32> for f32 {
     }
     fn in_parts() -> &'static [Row<f32, f32>] {
         // Those that take parts are picked by their own rule.
-        &Self::rows()[2..]
+        &Self::rows()[3..]
     }
     parts_summed!(f32);
 }

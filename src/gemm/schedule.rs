@@ -11,7 +11,10 @@
 //! multiply_copied      warps, tiles through registers, any strides    sm_80
 //! fill_stages          the role that loads through the accelerator    sm_90a
 //! multiply_stages      the roles that multiply what it loads          sm_90a
+//! multiply_meanwhile   the same; what else there is to do is done while the first product runs
 //! stage_slab           sums into shared memory, for the accelerator   sm_90a
+//! stage_in_ring        the same through any number of buffers         sm_90a
+//! in_groups            where a tile stands
 //! ```
 
 use crate::prelude::*;
@@ -132,8 +135,25 @@ pub fn multiply_stages<E: Element, Acc: Element>(
     left: impl Fn(usize) -> Shared<E>,
     right: impl Fn(usize) -> Shared<E>,
 ) -> (Register<Acc>, usize) {
+    let (sums, held, _) = multiply_meanwhile(gemm, pipe, steps, shape, &left, &right, || [0, 0]);
+    (sums, held)
+}
+
+/// [`multiply_stages`]; `other` says where the tile stands, which takes two divisions: nobody waits for them while the
+/// first product runs.
+#[tiki::device]
+pub fn multiply_meanwhile<E: Element, Acc: Element>(
+    gemm: &Gemm<E, E, Acc>,
+    pipe: &Pipeline,
+    steps: usize,
+    shape: [usize; 2],
+    left: impl Fn(usize) -> Shared<E>,
+    right: impl Fn(usize) -> Shared<E>,
+    other: impl Fn() -> [usize; 2],
+) -> (Register<Acc>, usize, [usize; 2]) {
     let mut held = pipe.wait();
     let mut acc = gemm.issue(left(held), right(held), gemm.zeros(shape));
+    let at = other();
     for _ in 1..steps {
         let s = pipe.wait();
         acc = acc.issue(left(s), right(s));
@@ -142,12 +162,20 @@ pub fn multiply_stages<E: Element, Acc: Element>(
         held = s;
     }
     warpgroup_wait(0);
-    (acc.retire(), held)
+    (acc.retire(), held, at)
 }
 
-/// A slab of a warpgroup's sums into one of two shared buffers, ready for the accelerator to store. The buffer is
-/// free once the stores but the newest are read: of the slab before the last for `nth` 1 and more; for
-/// the first slab all, as its buffer may be the last one's of the tile before. `value` gives the elements.
+/// Tile `i` of so many rows and columns of tiles, in groups of rows: a group's tiles column by column, for the second-level
+/// cache.
+#[tiki::device]
+pub fn in_groups(i: usize, rows: usize, columns: usize, group: usize) -> [usize; 2] {
+    let g = i / (group * columns);
+    let r = i % (group * columns);
+    let tall = group.min(rows - g * group);
+    [g * group + r % tall, r / tall]
+}
+
+/// A slab of a warpgroup's sums into one of two shared buffers, ready for the accelerator to store: [`stage_in_ring`].
 #[tiki::device]
 pub fn stage_slab<O: Element>(
     store: &Store,
@@ -156,8 +184,23 @@ pub fn stage_slab<O: Element>(
     staged: Shared<O>,
     value: impl Fn() -> Register<O>,
 ) {
+    stage_in_ring(store, bar, 2, nth, staged, &value);
+}
+
+/// A slab of a warpgroup's sums into one of so many shared buffers, ready for the accelerator to store. The buffer is
+/// free once all stores but those into the others are read; for the first slabs of a tile all that they may
+/// wait for, as their buffers may be the last ones' of the tile before. `value` gives the elements.
+#[tiki::device]
+pub fn stage_in_ring<O: Element>(
+    store: &Store,
+    bar: &Barrier,
+    buffers: usize,
+    nth: usize,
+    staged: Shared<O>,
+    value: impl Fn() -> Register<O>,
+) {
     if elect_one() {
-        store.wait_read(nth.min(1));
+        store.wait_read(nth.min(buffers - 1));
     }
     bar.sync();
     staged.store(&value());

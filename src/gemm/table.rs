@@ -11,7 +11,7 @@
 //! in units of K products by one multiprocessor. K in parts divides the tile's share by their number, and costs
 //! a second launch and the parts' way through memory: [`Row::estimate_parts`], a model with measured constants.
 
-use super::{Choice, Epilogue, Precision};
+use super::{Choice, Epilogue, Precision, uneven};
 use crate::{Device, Element, LaunchError, Stream, Tensor};
 use tiki_kernel::artifact::Artifact;
 use tiki_kernel::target::Target;
@@ -181,6 +181,8 @@ pub(super) struct Takes {
     pub own: bool,
     /// Most rows.
     pub rows: usize,
+    /// Rows in eights, and a last round of tiles that [`super::uneven`] can fill up.
+    pub eights: bool,
     /// Least K: below, what comes after the sums counts for more than what the tile saves.
     pub least: usize,
     /// Whole tiles only, and at least so many steps of K.
@@ -196,6 +198,7 @@ pub(super) const ALONG: Takes = Takes {
     epilogue: false,
     own: false,
     rows: usize::MAX,
+    eights: false,
     least: 0,
     whole: None,
     small_rate: 0.0,
@@ -271,6 +274,12 @@ impl<E: Element, O: Element> Row<E, O> {
         if call.k < takes.least {
             return Err(format!("is for a K of at least {}", takes.least));
         }
+        if takes.eights && !call.m.is_multiple_of(8) {
+            return Err("takes rows in eights".into());
+        }
+        if takes.eights && uneven::cut(call.m, call.n, call.processors as usize) == 0 {
+            return Err("fills up the last round of tiles; here is none to fill".into());
+        }
         if call.m > takes.rows {
             return Err(format!("takes at most {} rows", takes.rows));
         }
@@ -302,6 +311,9 @@ impl<E: Element, O: Element> Row<E, O> {
     }
 
     fn rounds(&self, call: &Asked<'_>, parts: u64) -> f64 {
+        if self.takes.eights {
+            return uneven::busiest(call.m, call.n, call.processors as usize) as f64;
+        }
         let tiles = self.tiles(call) * parts;
         let rounds = tiles.div_ceil(u64::from(call.processors.max(1)));
         (rounds * (self.tile[0] * self.tile[1]) as u64) as f64

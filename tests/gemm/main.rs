@@ -8,6 +8,7 @@ mod many;
 mod orders;
 #[path = "../products/mod.rs"]
 mod products;
+mod uneven;
 
 use products::{Call, run};
 use tiki::gemm::{Epilogue, GemmError, choose, product};

@@ -22,6 +22,18 @@ fn converted<A: Element, B: Element>(x: &Global<A, 1>, out: &mut Global<B, 1>) {
     out.tile_mut([512], [block_idx().x]).store(&v.cast::<B>());
 }
 
+/// Through shared memory: four neighbours a thread.
+#[tiki::kernel(target = "sm_90a", threads = 128, grid = [1], build((B = e4m3), (B = e5m2)))]
+fn kept<B: Element>(x: &Global<f32, 1>, out: &mut Global<B, 1>) {
+    require!(x.dim(0) == 512 && out.dim(0) == 512);
+    let own = Shared::<B>::new(Layout::row_major([512]));
+    let v = x.tile([512], [0]).load(ThreadMap::linear(128).vector(4));
+    own.store(&v.cast::<B>());
+    sync_block();
+    out.tile_mut([512], [0])
+        .store(&own.load(ThreadMap::linear(128)));
+}
+
 /// Numbers that the author wrote.
 #[tiki::kernel(target = "sm_90a", threads = 32, grid = [1])]
 fn written(x: &Global<f32, 1>, out: &mut Global<e4m3, 1>) {
@@ -296,4 +308,21 @@ fn what_the_author_wrote_is_rounded_too() {
             .all(|c| Some(c.to_bits()) == E4M3.nearest(0.3))
     );
     assert!(got[32..].iter().all(|c| c.to_bits() == E4M3.largest));
+}
+
+/// Neighbours are converted together and stored as one, and are what each is alone.
+#[test]
+fn neighbours_are_converted_in_pairs() {
+    let x: Vec<f32> = (0..512).map(|i| (i as f32 - 255.5) * 1.37).collect();
+    let alone = through(converted::<f32, e4m3>::launch, &x, e4m3::from_bits(0x55));
+    let pairs = through(kept::<e4m3>::launch, &x, e4m3::from_bits(0x55));
+    let narrow = |v: &[e4m3]| v.iter().map(|c| c.to_bits()).collect::<Vec<_>>();
+    assert_eq!(narrow(&pairs), narrow(&alone));
+    let alone = through(converted::<f32, e5m2>::launch, &x, e5m2::from_bits(0x55));
+    let pairs = through(kept::<e5m2>::launch, &x, e5m2::from_bits(0x55));
+    let broad = |v: &[e5m2]| v.iter().map(|c| c.to_bits()).collect::<Vec<_>>();
+    assert_eq!(broad(&pairs), broad(&alone));
+    let count = |word: &str| kept::<e4m3>::PTX.matches(word).count();
+    let converted = count("cvt.rn.satfinite.e4m3x2.f32");
+    assert_eq!((converted, count("st.shared.v2.b16")), (2, 1));
 }

@@ -125,6 +125,37 @@ impl<E: Element, const R: usize> Tensor<E, R> {
         Ok(self.with(shape, strides, self.offset))
     }
 
+    /// One axis as several, the last of them fastest: `x.split_axis::<2, 3>(0, [4, 8])` of 32 rows. The extents multiply to the
+    /// axis's own.
+    pub fn split_axis<const P: usize, const Q: usize>(
+        &self,
+        axis: usize,
+        extents: [usize; P],
+    ) -> Result<Tensor<E, Q>, LaunchError> {
+        if axis >= R || Q + 1 != R + P || form::count(&extents) != Some(self.shape[axis]) {
+            return Err(self.no_view(format!("of axis {axis} as {extents:?}, of rank {Q}")));
+        }
+        let at = |own: &[usize; R], inside: [usize; P]| {
+            std::array::from_fn(|i| match i.checked_sub(axis) {
+                Some(j) if j < P => inside[j],
+                Some(_) => own[i + 1 - P],
+                None => own[i],
+            })
+        };
+        // No larger than the axis's own step over all of it, which is known to fit; of an empty axis nothing is stepped over.
+        let steps = std::array::from_fn(|j| {
+            let rest = extents[j + 1..]
+                .iter()
+                .fold(1_usize, |a, b| a.saturating_mul(*b));
+            self.strides[axis].saturating_mul(rest)
+        });
+        Ok(self.with(
+            at(&self.shape, extents),
+            at(&self.strides, steps),
+            self.offset,
+        ))
+    }
+
     /// With axes of extent 1 before its own, up to rank `Q`: a batch of one is `x.with_rank::<3>()`.
     pub fn with_rank<const Q: usize>(&self) -> Result<Tensor<E, Q>, LaunchError> {
         let Some(more) = Q.checked_sub(R) else {

@@ -11,7 +11,8 @@
 //! 3. [`share_values`]: what was computed before, in a block that dominates, is not computed again.
 //! 4. [`fold_addresses`]: constants added to an address move into the access.
 //! 5. [`contract_products`]: if the author allows it, a product used once by a sum is fused with it.
-//! 6. [`pair_conversions`]: two conversions to 16 bits that are packed are one conversion of a pair.
+//! 6. [`pair_conversions`]: two conversions to 16 bits that are packed, or to 8 bits that are stored side by side, are one
+//!    conversion of a pair.
 //! 7. [`remove_dead`]: what nobody reads.
 //! 8. [`sink_past_loops`]: what only later blocks use is computed there, not before the loops between.
 //! 9. [`sink_to_uses`]: cheap values are computed next to their first use, where that shortens lives.

@@ -1,15 +1,21 @@
-//! Two f32 converted to 16 bits and packed into a word are one conversion of a pair. A source that is written
-//! several times (a sum of products) must keep its value from its conversion to the packing.
+//! Two f32 converted to 16 bits and packed into a word are one conversion of a pair. So are two converted to 8 bits and
+//! stored beside each other, by a store of 16 bits. A source that is written several times (a sum of products) must
+//! keep its value from its conversion to where the pair is made.
 
 use super::flow::{Defs, inst, inst_mut, uses};
 use crate::isa::effects::Flow;
-use crate::isa::rows::{convert, moves};
-use crate::isa::{self, Rounding, Ty};
+use crate::isa::rows::{convert, memory, moves};
+use crate::isa::{self, Rounding, Ty, Vec as Vector};
 use crate::ptx::liveness::reads_and_writes;
 use crate::ptx::{Function, Operand, Stmt};
 
 /// Pairs; whether anything changed.
 pub fn run(f: &mut Function) -> bool {
+    let packed = pack(f);
+    store(f) || packed
+}
+
+fn pack(f: &mut Function) -> bool {
     let (defs, uses) = (Defs::of(f), uses(f));
     let mut found = Vec::new();
     for (at, i) in f.insts() {
@@ -50,6 +56,61 @@ pub fn run(f: &mut Function) -> bool {
         }
     }
     !found.is_empty()
+}
+
+/// Bytes made one by one and stored two by two: the later conversion makes the pair.
+fn store(f: &mut Function) -> bool {
+    let (defs, uses) = (Defs::of(f), uses(f));
+    let (mut conversions, mut stores) = (Vec::new(), Vec::new());
+    for (at, i) in f.insts() {
+        if *i.op.row != memory::ST || i.op.ty("t") != Some(Ty::U8) {
+            continue;
+        }
+        let [_, Operand::Vec(bytes)] = i.operands.as_slice() else {
+            continue;
+        };
+        // A conversion to one byte, which this store alone reads: where it stands, what it converts.
+        let one = |byte: &Operand| {
+            let Operand::Reg(r) = byte else { return None };
+            let made = defs.single(*r)?;
+            let c = inst(f, made)?;
+            let [_, high, source] = c.operands.as_slice() else {
+                return None;
+            };
+            let alone = c.op.row == &convert::F8_PAIR && *high == Operand::f32(0.0);
+            (alone && c.guard.is_none() && uses[index(*r)] == 1).then_some((made, c.op, source))
+        };
+        let pairs: Option<Vec<_>> = bytes
+            .chunks(2)
+            .map(|pair| {
+                let [low, high] = pair else { return None };
+                let ((from, t, x), (to, u, y)) = (one(low)?, one(high)?);
+                let Operand::Reg(s) = x else { return None };
+                let stable = defs.single(*s).is_some() || keeps(f, *s, from, to);
+                (t == u && from < to && stable).then(|| (to, high.clone(), y.clone(), x.clone()))
+            })
+            .collect();
+        if let Some(pairs) = pairs {
+            let words: Vec<Operand> = pairs.iter().map(|p| p.1.clone()).collect();
+            stores.push((at, words));
+            conversions.extend(pairs);
+        }
+    }
+    for (at, d, high, low) in conversions {
+        if let Some(i) = inst_mut(f, at) {
+            i.operands = vec![d, high, low];
+        }
+    }
+    for (at, words) in &stores {
+        let Some(i) = inst_mut(f, *at) else { continue };
+        let op = i.op.set("t", Ty::B16.name());
+        (i.op, i.operands[1]) = match words.as_slice() {
+            [word] => (op.unset("vec"), word.clone()),
+            [_, _] => (op.with(Vector::V2), Operand::vec(words.clone())),
+            _ => (op.with(Vector::V4), Operand::vec(words.clone())),
+        };
+    }
+    !stores.is_empty()
 }
 
 /// Whether the text goes straight from one statement to another without writing the register.

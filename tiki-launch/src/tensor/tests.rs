@@ -65,7 +65,20 @@ fn views_share_the_buffer_and_read_in_their_own_order() {
         ([4, 3, 2], 4, 1)
     );
     assert_eq!(cube.to_vec().unwrap()[..4], [0, 12, 4, 16]);
-    drop(cube);
+    // Rows 0 to 3 of a transposed view as two of two; none of none.
+    let split = cube.split_axis::<2, 4>(0, [2, 2]).unwrap();
+    assert_eq!(
+        (split.shape(), split.strides()),
+        ([2, 2, 3, 2], [2, 1, 4, 12])
+    );
+    assert_eq!(split.to_vec().unwrap(), cube.to_vec().unwrap());
+    let last = cube.split_axis::<3, 5>(2, [1, 2, 1]).unwrap();
+    assert_eq!(last.shape(), [4, 3, 1, 2, 1]);
+    assert_eq!(last.to_vec().unwrap(), cube.to_vec().unwrap());
+    let none = cube.slice(0, 0..0).unwrap();
+    let eights = none.split_axis::<3, 5>(0, [0, 4, 2]).unwrap();
+    assert!(eights.to_vec().unwrap().is_empty());
+    drop((cube, split, last, none, eights));
     double.run_all();
     assert_eq!(double.counts().live_bytes, bytes);
     let row = x.at::<1, 1>([1]).unwrap();
@@ -86,6 +99,9 @@ fn wrong_views_and_lengths_are_typed_errors() {
     assert_eq!(code(x.at::<1, 2>([0]).unwrap_err()), "TL026");
     assert_eq!(code(x.swap_axes(0, 2).unwrap_err()), "TL026");
     assert_eq!(code(x.reshape([7]).unwrap_err()), "TL026");
+    assert_eq!(code(x.split_axis::<2, 3>(1, [2, 2]).unwrap_err()), "TL026");
+    assert_eq!(code(x.split_axis::<2, 3>(2, [1, 3]).unwrap_err()), "TL026");
+    assert_eq!(code(x.split_axis::<2, 4>(1, [1, 3]).unwrap_err()), "TL026");
     let strided = x.transpose().reshape([6]).unwrap_err();
     assert!(strided.to_string().contains("needs a copy"));
     assert_eq!(code(x.copy_from(&[1, 2]).unwrap_err()), "TL024");
