@@ -42,7 +42,7 @@ pub fn rms_norm<E: Element, const N: usize, const T: usize>(
     let map = ThreadMap::linear(T).vector_up_to(16 / E::BYTES);
     let tile = x.tile([1, N], [row, 0]);
     if N * E::BYTES == 8192 || (N > 8192 && E::BYTES == 2) {
-        let v = tile.load(map).cast::<f32>();
+        let v = tile.evict_last().load(map).cast::<f32>();
         let w = weight.tile([N], [0]).load(map).cast::<f32>();
         let inv_rms = (&v * &v).row_sum().map(|s| rsqrt(s / N as f32 + eps));
         let y = v.rows(&inv_rms, |a, r| a * r).cols(&w, |a, g| a * g);
@@ -104,7 +104,7 @@ pub fn add_rms_norm<E: Element, const N: usize, const T: usize>(
             .evict_first()
             .store(&y.cast::<E>());
     } else {
-        let v = &xs.load(map).cast::<f32>() + &rs.load(map).cast::<f32>();
+        let v = &xs.evict_last().load(map).cast::<f32>() + &rs.evict_last().load(map).cast::<f32>();
         sum.tile_mut([1, N], [row, 0]).store(&v.cast::<E>());
         let inv_rms = (&v * &v).row_sum().map(|s| rsqrt(s / N as f32 + eps));
         let w = weight.tile([N], [0]).load(map).cast::<f32>();

@@ -62,12 +62,22 @@ pub fn log_softmax_backward<E: Element, const N: usize, const T: usize>(
     require!(y.dim(1) == N && d_out.shape() == y.shape() && d_x.shape() == y.shape());
     let row = block_idx().x;
     let map = ThreadMap::linear(T).vector_up_to(16 / E::BYTES);
-    let l = y.tile([1, N], [row, 0]).load(map).cast::<f32>();
-    let g = d_out.tile([1, N], [row, 0]).load(map).cast::<f32>();
-    let sum = g.row_sum();
-    let share = l.rows(&sum, |l, s| exp(l) * s);
-    let d = &g - &share;
-    d_x.tile_mut([1, N], [row, 0]).store(&d.cast::<E>());
+    let (ys, gs) = (y.tile([1, N], [row, 0]), d_out.tile([1, N], [row, 0]));
+    if E::BYTES == 2 {
+        let l = ys.evict_last().load(map).cast::<f32>();
+        let g = gs.evict_last().load(map).cast::<f32>();
+        let sum = g.row_sum();
+        let share = l.rows(&sum, |l, s| exp(l) * s);
+        let d = &g - &share;
+        d_x.tile_mut([1, N], [row, 0]).store(&d.cast::<E>());
+    } else {
+        let sum = gs.evict_last().load(map).cast::<f32>().row_sum();
+        let l = ys.evict_last().load(map).cast::<f32>();
+        let g = gs.evict_first().load(map).cast::<f32>();
+        let share = l.rows(&sum, |l, s| exp(l) * s);
+        let d = &g - &share;
+        d_x.tile_mut([1, N], [row, 0]).store(&d.cast::<E>());
+    }
 }
 
 fn run() -> Result<bool, Box<dyn std::error::Error>> {
