@@ -30,7 +30,7 @@ pub fn standardised<const N: usize>(v: &Register<f32>, eps: f32) -> Register<f32
     (E = f32, N = 576, T = 96),
     (E = f16, N = 4096, T = 128),
     (E = bf16, N = 4096, T = 128),
-    (E = f32, N = 4096, T = 256),
+    (E = f32, N = 4096, T = 512),
 ))]
 pub fn layer_norm<E: Element, const N: usize, const T: usize>(
     x: &Global<E>,
@@ -50,8 +50,8 @@ pub fn layer_norm<E: Element, const N: usize, const T: usize>(
     let inverse = (&centred * &centred)
         .row_sum()
         .map(|s| rsqrt(s / N as f32 + eps));
-    let w = weight.tile([N], [0]).load(map).cast::<f32>();
-    let b = bias.tile([N], [0]).load(map).cast::<f32>();
+    let w = weight.tile([N], [0]).evict_last().load(map).cast::<f32>();
+    let b = bias.tile([N], [0]).evict_last().load(map).cast::<f32>();
     // Rows of f32 come a second time, out of the caches, which may let go of them then.
     let last = if E::BYTES == 4 {
         let again = tile.evict_first().load(map).cast::<f32>();

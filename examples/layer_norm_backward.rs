@@ -6,9 +6,10 @@
 //! 1. `layer_norm_backward`: as many blocks as `parts` has pairs of rows, chosen by the caller. Block b takes the rows
 //!    b, b + blocks, ..; it loads the next row before it reduces the present one, and adds up both gradients in registers,
 //!    in f32: row b of `parts` is the weight's share, row b + blocks the bias's.
-//!    `layer_norm_backward_ring`: the next `S - 1` rows come by asynchronous copies, products are fused with sums, and
-//!    what only waits for the mean is summed at once: `mean(s * u)` is `r * mean(s * (x - mean))`. For widths in which a row
-//!    is whole accesses of 16 bytes.
+//!    `layer_norm_backward_ring`: block b takes the pairs of rows b, b + blocks, ..; the next `S - 1` come by asynchronous
+//!    copies, products are fused with sums, and what only waits for the means is summed at once: `mean(s * u)` is
+//!    `r * mean(s * (x - mean))`. A step is three barriers for two rows. For widths in which a row is whole accesses of 16
+//!    bytes.
 //! 2. `column_sums` adds the blocks' parts in a fixed order: a result is reproducible bit for bit.
 //!
 //! `cargo run --release --example layer_norm_backward -- [ROWS]`

@@ -6,8 +6,8 @@
 //! 1. `rms_norm_backward`: as many blocks as `parts` has rows, chosen by the caller (two a multiprocessor fill the
 //!    card). Block b takes the rows b, b + blocks, ..; it loads the next row before it reduces the present one, so that loads
 //!    are always in flight, and adds up the weight's gradient in registers, in f32.
-//!    `rms_norm_backward_ring`: the next `S - 1` rows come by asynchronous copies, which leaves registers for three blocks a
-//!    multiprocessor, and products are fused with sums; for widths in which a row is whole accesses of 16 bytes.
+//!    `rms_norm_backward_ring`: the next `S - 1` rows come by asynchronous copies, and products are fused with sums; the
+//!    second-level cache is asked to keep what is read, which is read once (on an H200 2% faster). For widths in which a row is whole accesses of 16 bytes.
 //! 2. `column_sum` adds the blocks' parts in a fixed order: a result is reproducible bit for bit.
 //!
 //! `cargo run --release --example rms_norm_backward -- [ROWS]`

@@ -1,8 +1,9 @@
 //! The gradients of softmax and of its logarithm. Of softmax: `d_x = y * (d_out - sum(y * d_out))`, row by row, from the softmax's own result.
 //!
-//! One block a row. Inputs in f32 stay in registers; those of 16 bits are read a second time where the gradient is
+//! One block a row. Softmax's inputs in f32 stay in registers; those of 16 bits are read a second time where the gradient is
 //! written, out of the caches, which are asked to keep them until then and to let go of them after (on an H200 2% faster
-//! than holding them). A row of zeros (a fully masked one) has the gradient zero.
+//! than holding them). For the logarithm's it is the other way round: only the incoming gradient is summed, so f32 reads
+//! nothing else before it is (2% faster), and 16 bits stay in registers. A row of zeros (a fully masked one) has the gradient zero.
 //!
 //! `cargo run --release --example softmax_backward -- [ROWS]`
 
