@@ -30,7 +30,7 @@ pub fn standardised<const N: usize>(v: &Register<f32>, eps: f32) -> Register<f32
     (E = f32, N = 576, T = 96),
     (E = f16, N = 4096, T = 128),
     (E = bf16, N = 4096, T = 128),
-    (E = f32, N = 4096, T = 256),
+    (E = f32, N = 4096, T = 512),
 ))]
 pub fn layer_norm<E: Element, const N: usize, const T: usize>(
     x: &Global<E>,
@@ -44,18 +44,14 @@ pub fn layer_norm<E: Element, const N: usize, const T: usize>(
     let row = block_idx().x;
     let map = ThreadMap::linear(T).vector_up_to(16 / E::BYTES);
     let tile = x.tile([1, N], [row, 0]);
-    let v = if E::BYTES == 4 {
-        tile.evict_last().load(map).cast::<f32>()
-    } else {
-        tile.load(map).cast::<f32>()
-    };
+    let v = tile.evict_last().load(map).cast::<f32>();
     let mean = v.row_sum().map(|s| s / N as f32);
     let centred = v.rows(&mean, |a, m| a - m);
     let inverse = (&centred * &centred)
         .row_sum()
         .map(|s| rsqrt(s / N as f32 + eps));
-    let w = weight.tile([N], [0]).load(map).cast::<f32>();
-    let b = bias.tile([N], [0]).load(map).cast::<f32>();
+    let w = weight.tile([N], [0]).evict_last().load(map).cast::<f32>();
+    let b = bias.tile([N], [0]).evict_last().load(map).cast::<f32>();
     // Rows of f32 come a second time, out of the caches, which may let go of them then.
     let last = if E::BYTES == 4 {
         let again = tile.evict_first().load(map).cast::<f32>();
@@ -89,8 +85,9 @@ pub fn add_layer_norm<E: Element, const N: usize, const T: usize>(
     require!(residual.shape() == x.shape() && sum.shape() == x.shape() && out.shape() == x.shape());
     let row = block_idx().x;
     let map = ThreadMap::linear(T).vector_up_to(16 / E::BYTES);
-    let a = x.tile([1, N], [row, 0]).load(map).cast::<f32>();
-    let r = residual.tile([1, N], [row, 0]).load(map).cast::<f32>();
+    let (xs, rs) = (x.tile([1, N], [row, 0]), residual.tile([1, N], [row, 0]));
+    let a = xs.evict_last().load(map).cast::<f32>();
+    let r = rs.evict_last().load(map).cast::<f32>();
     let v = &a + &r;
     sum.tile_mut([1, N], [row, 0]).store(&v.cast::<E>());
     let unit = standardised::<N>(&v, eps);

@@ -6,9 +6,10 @@
 //! 1. `layer_norm_backward`: as many blocks as `parts` has pairs of rows, chosen by the caller. Block b takes the rows
 //!    b, b + blocks, ..; it loads the next row before it reduces the present one, and adds up both gradients in registers,
 //!    in f32: row b of `parts` is the weight's share, row b + blocks the bias's.
-//!    `layer_norm_backward_ring`: the next `S - 1` rows come by asynchronous copies, products are fused with sums, and
-//!    what only waits for the mean is summed at once: `mean(s * u)` is `r * mean(s * (x - mean))`. For widths in which a row
-//!    is whole accesses of 16 bytes.
+//!    `layer_norm_backward_ring`: block b takes the pairs of rows b, b + blocks, ..; the next `S - 1` come by asynchronous
+//!    copies, products are fused with sums, and what only waits for the means is summed at once: `mean(s * u)` is
+//!    `r * mean(s * (x - mean))`. A step is three barriers for two rows. For widths in which a row is whole accesses of 16
+//!    bytes.
 //! 2. `column_sums` adds the blocks' parts in a fixed order: a result is reproducible bit for bit.
 //!
 //! `cargo run --release --example layer_norm_backward -- [ROWS]`
@@ -18,7 +19,7 @@ mod program;
 
 use std::process::ExitCode;
 use tiki::prelude::*;
-use tiki::rows::walk::added_to_64;
+use tiki::rows::walk::{added_to_64, four_sums, own_dot, own_sum};
 
 #[tiki::kernel(threads = T, grid = [parts.dim(1)], build(
     (E = f16, N = 576, T = 96),
@@ -80,9 +81,9 @@ pub fn layer_norm_backward<E: Element, const N: usize, const T: usize>(
 }
 
 #[tiki::kernel(contract, threads = T, grid = [parts.dim(1)], build(
-    (E = f16, N = 4096, T = 256, S = 3),
-    (E = bf16, N = 4096, T = 256, S = 3),
-    (E = f32, N = 4096, T = 512, S = 3),
+    (E = f16, N = 4096, T = 512, S = 3),
+    (E = bf16, N = 4096, T = 512, S = 3),
+    (E = f32, N = 4096, T = 512, S = 2),
 ))]
 pub fn layer_norm_backward_ring<E: Element, const N: usize, const T: usize, const S: usize>(
     x: &Global<E>,
@@ -96,14 +97,18 @@ pub fn layer_norm_backward_ring<E: Element, const N: usize, const T: usize, cons
     require!(d_out.shape() == x.shape() && d_x.shape() == x.shape());
     let map = ThreadMap::linear(T).vector_up_to(16 / E::BYTES);
     let (first, blocks) = (block_idx().x, parts.dim(1));
-    let x_s = Shared::<E>::stages(S, layout!((1, N):(N, 1)));
-    let g_s = Shared::<E>::stages(S, layout!((1, N):(N, 1)));
+    let over = 1.0 / N as f32;
+    let x_s = Shared::<E>::stages(S, layout!((2, N):(N, 1)));
+    let g_s = Shared::<E>::stages(S, layout!((2, N):(N, 1)));
+    let warps = T / 32;
+    let first_s = Shared::<f32>::new(layout!((4, warps):(1, 4)));
+    let second_s = Shared::<f32>::new(layout!((4, warps):(1, 4)));
     let (pipe, load) = (Pipeline::cp_async(S), Load::cp_async(T));
     // Rows past the last are zeros, and add nothing.
     let fetch = |k: usize| {
-        let (s, row) = (pipe.acquire(), first + k * blocks);
-        load.copy(&x.tile([1, N], [row, 0]), x_s.stage(s));
-        load.copy(&d_out.tile([1, N], [row, 0]), g_s.stage(s));
+        let (s, pair) = (pipe.acquire(), first + k * blocks);
+        load.copy(&x.tile([2, N], [pair, 0]).evict_last(), x_s.stage(s));
+        load.copy(&d_out.tile([2, N], [pair, 0]).evict_last(), g_s.stage(s));
         pipe.commit();
     };
     let w = weight.tile([N], [0]).load(map);
@@ -112,29 +117,53 @@ pub fn layer_norm_backward_ring<E: Element, const N: usize, const T: usize, cons
     }
     let mut d_weight = w.cast::<f32>().map(|_| 0.0f32);
     let mut d_bias = w.cast::<f32>().map(|_| 0.0f32);
-    for k in 0..x.dim(0).div_ceil(blocks) {
-        let s = pipe.wait();
+    for k in 0..x.dim(0).div_ceil(2 * blocks) {
+        let st = pipe.wait();
         fetch(k + S - 1);
-        let v = x_s.stage(s).load(map).cast::<f32>();
-        let g = g_s.stage(s).load(map).cast::<f32>();
-        let s = g.cols(&w.cast::<f32>(), |g, w| g * w);
-        let mean = v.row_sum().map(|s| s / N as f32);
-        let level = s.row_sum().map(|s| s / N as f32);
-        let centred = v.rows(&mean, |a, m| a - m);
-        let squares = (&centred * &centred).row_sum();
-        let dot = (&s * &centred).row_sum();
-        let r = squares.map(|s| rsqrt(s / N as f32 + eps));
-        let slope = dot.zip(&r, |d, r| d * r * r / N as f32);
-        let across = centred.rows(&slope, |u, k| u * k);
-        let d = s.rows(&level, |s, m| s - m) - &across;
-        d_x.tile_mut([1, N], [first + k * blocks, 0])
-            .store(&d.rows(&r, |d, r| d * r).cast::<E>());
-        let unit = centred.rows(&r, |a, r| a * r);
-        d_weight = &d_weight + &(&g * &unit).col_sum();
-        d_bias = &d_bias + &g.col_sum();
+        let row = |t: Shared<E>, i: usize| t.tile([1, N], [i, 0]).load(map);
+        let scaled = |g: &Register<f32>| g.cols(&w.cast::<f32>(), |g, w| g * w);
+        let (v0, v1) = (row(x_s.stage(st), 0), row(x_s.stage(st), 1));
+        let (g0, g1) = (
+            row(g_s.stage(st), 0).cast::<f32>(),
+            row(g_s.stage(st), 1).cast::<f32>(),
+        );
+        let (s0, s1) = (scaled(&g0), scaled(&g1));
+        let (v0, v1) = (v0.cast::<f32>(), v1.cast::<f32>());
+        let (a, b, c, d) = four_sums::<T>(
+            first_s,
+            own_sum(&v0),
+            own_sum(&s0),
+            own_sum(&v1),
+            own_sum(&s1),
+        );
+        let (mean0, level0, mean1, level1) = (a * over, b * over, c * over, d * over);
+        let (c0, c1) = (v0.map(|v| v - mean0), v1.map(|v| v - mean1));
+        let (a, b, c, d) = four_sums::<T>(
+            second_s,
+            own_dot(&c0, &c0),
+            own_dot(&s0, &c0),
+            own_dot(&c1, &c1),
+            own_dot(&s1, &c1),
+        );
+        let (r0, r1) = (rsqrt(a * over + eps), rsqrt(c * over + eps));
+        let pair = first + k * blocks;
+        d_x.tile_mut([1, N], [2 * pair, 0])
+            .store(&slopes(&s0, &c0, r0, level0, b * over).cast::<E>());
+        d_x.tile_mut([1, N], [2 * pair + 1, 0])
+            .store(&slopes(&s1, &c1, r1, level1, d * over).cast::<E>());
+        d_weight = &d_weight + &(&g0 * &c0.map(|c| c * r0)).col_sum();
+        d_weight = &d_weight + &(&g1 * &c1.map(|c| c * r1)).col_sum();
+        d_bias = &d_bias + &(&g0 + &g1).col_sum();
     }
     parts.at_mut([0, first]).tile_mut([N], [0]).store(&d_weight);
     parts.at_mut([1, first]).tile_mut([N], [0]).store(&d_bias);
+}
+
+/// `r * (s - level - c * r * r * dot)` of a row.
+#[tiki::device]
+fn slopes(s: &Register<f32>, c: &Register<f32>, r: f32, level: f32, dot: f32) -> Register<f32> {
+    let (fall, base) = (-dot * r * r * r, -level * r);
+    s.zip(c, |s, c| fma(s, r, fma(c, fall, base)))
 }
 
 /// The sums of `parts` over its middle axis.

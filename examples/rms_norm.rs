@@ -2,7 +2,7 @@
 //!
 //! One block a row. Each byte comes from memory once: rows are read a second time where they are written, out of the
 //! caches, which are asked to keep them until then and to let go of them after (on an H200 that is up to 4% faster than
-//! holding them in registers); rows of 8 KiB, and of 16-bit types those of more than 8192 columns, stay in registers. 16-bit inputs are computed in f32. A thread holds 16 to 32 values: enough loads in flight to keep
+//! holding them in registers); rows of 8 and of 32 KiB stay in registers. 16-bit inputs are computed in f32. A thread holds 16 to 32 values: enough loads in flight to keep
 //! the memory busy, few enough warps that the reduction costs little. NaN and infinity in a row make that row NaN, as the formula says.
 //!
 //! `cargo run --release --example rms_norm -- [FILE]` reads `hidden` and `norm_weight` of a safetensors
@@ -41,9 +41,9 @@ pub fn rms_norm<E: Element, const N: usize, const T: usize>(
     let row = block_idx().x;
     let map = ThreadMap::linear(T).vector_up_to(16 / E::BYTES);
     let tile = x.tile([1, N], [row, 0]);
-    if N * E::BYTES == 8192 || (N > 8192 && E::BYTES == 2) {
-        let v = tile.load(map).cast::<f32>();
-        let w = weight.tile([N], [0]).load(map).cast::<f32>();
+    if N * E::BYTES == 8192 || N * E::BYTES == 32768 {
+        let v = tile.evict_last().load(map).cast::<f32>();
+        let w = weight.tile([N], [0]).evict_last().load(map).cast::<f32>();
         let inv_rms = (&v * &v).row_sum().map(|s| rsqrt(s / N as f32 + eps));
         let y = v.rows(&inv_rms, |a, r| a * r).cols(&w, |a, g| a * g);
         out.tile_mut([1, N], [row, 0]).store(&y.cast::<E>());
@@ -104,7 +104,7 @@ pub fn add_rms_norm<E: Element, const N: usize, const T: usize>(
             .evict_first()
             .store(&y.cast::<E>());
     } else {
-        let v = &xs.load(map).cast::<f32>() + &rs.load(map).cast::<f32>();
+        let v = &xs.evict_last().load(map).cast::<f32>() + &rs.evict_last().load(map).cast::<f32>();
         sum.tile_mut([1, N], [row, 0]).store(&v.cast::<E>());
         let inv_rms = (&v * &v).row_sum().map(|s| rsqrt(s / N as f32 + eps));
         let w = weight.tile([N], [0]).load(map).cast::<f32>();

@@ -4,7 +4,8 @@
 //! elements 2i and 2i + 1 (`rope_pairs`, which takes the same memory as `[token, head, D / 2, 2]`). With `BACK` the
 //! rotation is undone, which is its gradient. Computed in f32, each product and sum rounded once.
 //!
-//! Of halves, one block 32 heads of a token, which reads the tables once; of pairs, a thread each.
+//! Of halves, one block 32 heads of a token, which reads the tables once, and asks the second-level cache to keep what it
+//! reads (on an H200 3% faster); of pairs, a thread each.
 //!
 //! `cargo run --release --example rope`
 
@@ -30,8 +31,9 @@ pub fn rope_halves<E: Element, const H: usize, const BACK: bool>(
     let (token, heads) = (block_idx().x, block_idx().y);
     let map = ThreadMap::linear(256).vector_up_to(16 / E::BYTES);
     let from = x.at([token]);
-    let a = from.tile([32, H], [heads, 0]).load(map).cast::<f32>();
-    let b = from.tile([32, H], [heads, 1]).load(map).cast::<f32>();
+    let half = |i: usize| from.tile([32, H], [heads, i]).evict_last();
+    let a = half(0).load(map).cast::<f32>();
+    let b = half(1).load(map).cast::<f32>();
     let (across, down) = (cosine.at([token]), sine.at([token]));
     let c = across.tile([H], [0]).load_like(&a.col_vector(0.0));
     let s = down.tile([H], [0]).load_like(&a.col_vector(0.0));

@@ -1,7 +1,8 @@
 //! Softmax of each row: of any width, plain or causal; of a width known at build time; and its logarithm.
 //!
 //! The row stays in registers between its reading and its writing. Where the width is known at build time
-//! (`softmax_rows`, `log_softmax_rows`), accesses are 16 bytes wide and nothing is guarded. In `softmax` the row's width is a run-time value up to `MAX`; missing columns read as minus infinity. With
+//! (`softmax_rows`, `log_softmax_rows`), accesses are 16 bytes wide and nothing is guarded; the second-level cache is asked to
+//! keep what is read (on an H200 1 to 4% faster) and, of rows of up to 4 KiB, what is written. In `softmax` the row's width is a run-time value up to `MAX`; missing columns read as minus infinity. With
 //! `causal`, row r keeps columns 0 to r (counted from the bottom right corner if the widths differ). A
 //! row in which everything is masked, or is minus infinity, gives zeros, never NaN. NaN or plus infinity
 //! in a kept place makes the row NaN; in a masked place it does not leak.
@@ -69,8 +70,8 @@ pub fn softmax<E: Float, const MAX: usize, const T: usize>(
 }
 
 #[tiki::kernel(threads = T, grid = [x.dim(0)], build(
-    (E = f16, N = 1024, T = 32),
-    (E = bf16, N = 1024, T = 32),
+    (E = f16, N = 1024, T = 64),
+    (E = bf16, N = 1024, T = 64),
     (E = f32, N = 1024, T = 64),
     (E = f16, N = 4096, T = 128),
     (E = bf16, N = 4096, T = 128),
@@ -86,14 +87,19 @@ pub fn softmax_rows<E: Float, const N: usize, const T: usize>(x: &Global<E>, out
     require!(out.shape() == x.shape() && x.dim(1) == N);
     let row = block_idx().x;
     let map = ThreadMap::linear(T).vector_up_to(16 / E::BYTES);
-    let v = x.tile([1, N], [row, 0]).load(map).cast::<f32>();
-    let y = normalised::<E>(&v);
-    out.tile_mut([1, N], [row, 0]).store(&y.cast::<E>());
+    let tile = x.tile([1, N], [row, 0]).evict_last();
+    let y = normalised::<E>(&tile.load(map).cast::<f32>()).cast::<E>();
+    let to = out.tile_mut([1, N], [row, 0]);
+    if N * E::BYTES <= 4096 {
+        to.evict_last().store(&y);
+    } else {
+        to.store(&y);
+    }
 }
 
 #[tiki::kernel(threads = T, grid = [x.dim(0)], build(
-    (E = f16, N = 1024, T = 32),
-    (E = bf16, N = 1024, T = 32),
+    (E = f16, N = 1024, T = 64),
+    (E = bf16, N = 1024, T = 64),
     (E = f32, N = 1024, T = 64),
     (E = f16, N = 4096, T = 128),
     (E = bf16, N = 4096, T = 128),
@@ -106,13 +112,19 @@ pub fn log_softmax_rows<E: Float, const N: usize, const T: usize>(
     require!(out.shape() == x.shape() && x.dim(1) == N);
     let row = block_idx().x;
     let map = ThreadMap::linear(T).vector_up_to(16 / E::BYTES);
-    let v = x.tile([1, N], [row, 0]).load(map).cast::<f32>();
+    let tile = x.tile([1, N], [row, 0]).evict_last();
+    let v = tile.load(map).cast::<f32>();
     let top = v.row_max_propagate_nan();
     let sum = v.rows(&top, |a, m| exp(a - m)).row_sum();
     // Never below 1: the greatest itself is in the sum.
     let shift = top.zip(&sum, |m, s| m + log(s));
-    let y = v.rows(&shift, |a, s| a - s);
-    out.tile_mut([1, N], [row, 0]).store(&y.cast::<E>());
+    let y = v.rows(&shift, |a, s| a - s).cast::<E>();
+    let to = out.tile_mut([1, N], [row, 0]);
+    if N * E::BYTES <= 4096 {
+        to.evict_last().store(&y);
+    } else {
+        to.store(&y);
+    }
 }
 
 fn run() -> Result<bool, Box<dyn std::error::Error>> {

@@ -1,8 +1,9 @@
 //! The gradients of softmax and of its logarithm. Of softmax: `d_x = y * (d_out - sum(y * d_out))`, row by row, from the softmax's own result.
 //!
-//! One block a row. Inputs in f32 stay in registers; those of 16 bits are read a second time where the gradient is
+//! One block a row. Softmax's inputs in f32 stay in registers; those of 16 bits are read a second time where the gradient is
 //! written, out of the caches, which are asked to keep them until then and to let go of them after (on an H200 2% faster
-//! than holding them). A row of zeros (a fully masked one) has the gradient zero.
+//! than holding them). For the logarithm's it is the other way round: only the incoming gradient is summed, so f32 reads
+//! nothing else before it is (2% faster), and 16 bits stay in registers. A row of zeros (a fully masked one) has the gradient zero.
 //!
 //! `cargo run --release --example softmax_backward -- [ROWS]`
 
@@ -62,12 +63,22 @@ pub fn log_softmax_backward<E: Element, const N: usize, const T: usize>(
     require!(y.dim(1) == N && d_out.shape() == y.shape() && d_x.shape() == y.shape());
     let row = block_idx().x;
     let map = ThreadMap::linear(T).vector_up_to(16 / E::BYTES);
-    let l = y.tile([1, N], [row, 0]).load(map).cast::<f32>();
-    let g = d_out.tile([1, N], [row, 0]).load(map).cast::<f32>();
-    let sum = g.row_sum();
-    let share = l.rows(&sum, |l, s| exp(l) * s);
-    let d = &g - &share;
-    d_x.tile_mut([1, N], [row, 0]).store(&d.cast::<E>());
+    let (ys, gs) = (y.tile([1, N], [row, 0]), d_out.tile([1, N], [row, 0]));
+    if E::BYTES == 2 {
+        let l = ys.evict_last().load(map).cast::<f32>();
+        let g = gs.evict_last().load(map).cast::<f32>();
+        let sum = g.row_sum();
+        let share = l.rows(&sum, |l, s| exp(l) * s);
+        let d = &g - &share;
+        d_x.tile_mut([1, N], [row, 0]).store(&d.cast::<E>());
+    } else {
+        let sum = gs.evict_last().load(map).cast::<f32>().row_sum();
+        let l = ys.evict_last().load(map).cast::<f32>();
+        let g = gs.evict_first().load(map).cast::<f32>();
+        let share = l.rows(&sum, |l, s| exp(l) * s);
+        let d = &g - &share;
+        d_x.tile_mut([1, N], [row, 0]).store(&d.cast::<E>());
+    }
 }
 
 fn run() -> Result<bool, Box<dyn std::error::Error>> {

@@ -128,6 +128,81 @@ pub fn greatest_and_sum<E: Float, const N: usize, const T: usize>(
     (top, sum)
 }
 
+/// Four values summed over the `T` threads of a block (a multiple of 256), known to all of them.
+///
+/// Nearest lanes first, then nearest warps, as `row_sum` adds. A lane gives away the half of its values that its neighbour
+/// keeps, so that four sums take six exchanges in a warp where one by one they take twenty; the block meets once. `sums` is
+/// of shape `(4, T / 32)`; nobody may read it any more when it is used again.
+#[tiki::device]
+pub fn four_sums<const T: usize>(
+    sums: Shared<f32>,
+    a: f32,
+    b: f32,
+    c: f32,
+    d: f32,
+) -> (f32, f32, f32, f32) {
+    let warps = T / 32;
+    let odd = lane_idx() % 2 == 1;
+    let ab = (if odd { b } else { a }) + shuffle_xor(if odd { a } else { b }, 1);
+    let cd = (if odd { d } else { c }) + shuffle_xor(if odd { c } else { d }, 1);
+    let upper = (lane_idx() / 2) % 2 == 1;
+    // Lane l has a share of value l % 4.
+    let mut own = (if upper { cd } else { ab }) + shuffle_xor(if upper { ab } else { cd }, 2);
+    own = own + shuffle_xor(own, 4);
+    own = own + shuffle_xor(own, 8);
+    own = own + shuffle_xor(own, 16);
+    let (value, nth) = (lane_idx() % 4, lane_idx() / 4);
+    if nth == 0 {
+        sums.set([value, warp_idx()], own);
+    }
+    sync_block();
+    // Eight lanes add a value's shares of all warps.
+    let mut sum = sums.get([value, nth]);
+    #[unroll]
+    for i in 1..warps / 8 {
+        sum = sum + sums.get([value, nth + 8 * i]);
+    }
+    sum = sum + shuffle_xor(sum, 4);
+    sum = sum + shuffle_xor(sum, 8);
+    sum = sum + shuffle_xor(sum, 16);
+    (
+        shuffle(sum, 0),
+        shuffle(sum, 1),
+        shuffle(sum, 2),
+        shuffle(sum, 3),
+    )
+}
+
+/// The sum of a thread's own values, in two chains.
+#[tiki::device]
+pub fn own_sum(v: &Register<f32>) -> f32 {
+    let (mut even, mut odd) = (0.0f32, 0.0f32);
+    #[unroll]
+    for i in 0..v.raw().len() {
+        if i % 2 == 0 {
+            even = even + v.raw()[i];
+        } else {
+            odd = odd + v.raw()[i];
+        }
+    }
+    even + odd
+}
+
+/// The sum of the products of a thread's own values, in two chains.
+#[tiki::device]
+pub fn own_dot(v: &Register<f32>, w: &Register<f32>) -> f32 {
+    let (mut even, mut odd) = (0.0f32, 0.0f32);
+    #[unroll]
+    for i in 0..v.raw().len() {
+        if i % 2 == 0 {
+            even = fma(v.raw()[i], w.raw()[i], even);
+        } else {
+            odd = fma(v.raw()[i], w.raw()[i], odd);
+        }
+    }
+    even + odd
+}
+
 /// The columns `32 * at ..` of a tensor of any number of rows, added up to 64 rows by a block of 256 threads, in a fixed
 /// order; `col_sum` of it is their sum, reproducible bit for bit.
 #[tiki::device]
