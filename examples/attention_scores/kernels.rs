@@ -137,7 +137,6 @@ pub fn scores_backward_hopper<const KIND: usize>(
         scale * std::f32::consts::LOG2_E,
         |key| key - band.right,
         |key| key + 128 - band.left,
-        |row| row + band.left,
         |x, at| limit_turned::<64>(band, x, at),
         |x, at| x.map_at(|x, [c, r]| of(x, within(at, r, c))),
         |ds, prob, top, _| {

@@ -101,7 +101,6 @@ pub fn attention_backward_hopper<E: Half, const D: usize, const BM: usize, const
     let band = || band_of(q.dim(2), k.dim(2), before, after);
     let seen_from = |key: i32| key - band().right;
     let seen_to = |key: i32| key + 128 - band().left;
-    let first = |row: i32| row + band().left;
     let limited = |x: Register<f32>, at: Place| limit_turned::<BM>(band(), x, at);
     attend_backward::<E, D, BM, ORDERED>(
         q,
@@ -118,7 +117,6 @@ pub fn attention_backward_hopper<E: Half, const D: usize, const BM: usize, const
         scale_log2,
         seen_from,
         seen_to,
-        first,
         limited,
         |score, _| score.map(|x| x),
         |ds, _, _, _| ds,

@@ -232,7 +232,6 @@ pub fn attention_backward_packed_hopper<
         scale_log2,
         |key| tile_sees(seeing, key, 128).0,
         |key| tile_sees(seeing, key, 128).1,
-        |row| seen.get([0, row as usize]) as i32,
         |x, at| limit_rows::<64, BM>(seeing, x, turned(at)),
         |score, _| score.map(|x| x),
         |ds, _, _, _| ds,

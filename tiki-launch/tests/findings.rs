@@ -110,6 +110,22 @@ fn a_counter_passes_data_between_blocks_if_fences_do() {
     );
 }
 
+/// A counter of releases tells of every block that counted, not of the last alone: each adds to what is released there.
+#[test]
+fn a_counter_of_releases_tells_of_every_block() {
+    let body = |order: &str| {
+        format!(
+            "setp.eq.u32 %p0, %t1, 3; @%p0 bra READ; st.global.u32 [%a1+256], %t3;
+             red.{order}.gpu.global.add.u32 [%a0], 1; bra END;
+             READ: ld.acquire.gpu.global.u32 %t5, [%a0]; setp.lt.u32 %p1, %t5, 3; @%p1 bra READ;
+             ld.global.u32 %t6, [%a0+256]; ld.global.u32 %t7, [%a0+260]; ld.global.u32 %t8, [%a0+264]; END:"
+        )
+    };
+    let run = |order| codes(&run(&body(order), 4, 1, &all()));
+    assert_eq!(run("release"), []);
+    assert_eq!(run("relaxed"), [Code::GlobalRace]);
+}
+
 #[test]
 fn lanes_of_a_warp_must_meet() {
     let body = |between: &str| {

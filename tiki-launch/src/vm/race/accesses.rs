@@ -11,6 +11,7 @@ use super::cell::{Clash, STRONG, Stamp};
 use super::line::Shadow;
 use super::place::{Piece, Range, global_place, shared_place};
 use super::report::{Hits, Place};
+use super::sync::Touch;
 use super::{View, Watch};
 use std::sync::PoisonError;
 use tiki_kernel::isa::Space;
@@ -147,7 +148,8 @@ impl Watch {
             what,
         );
         if a.strong {
-            self.strong(team, ctx, warp, (a.space, own), at, a.order, !write, write);
+            let touch = if write { Touch::Write } else { Touch::Read };
+            self.strong(team, ctx, warp, (a.space, own), at, a.order, touch);
         }
     }
 
@@ -237,7 +239,12 @@ impl Watch {
             (true, STRONG),
             "changes",
         );
-        self.strong(team, ctx, warp, space, at, a.order, a.old.is_some(), true);
+        let touch = if a.old.is_some() {
+            Touch::Change
+        } else {
+            Touch::Reduce
+        };
+        self.strong(team, ctx, warp, space, at, a.order, touch);
     }
 
     /// Rows of matrices, 16 bytes each.
@@ -286,8 +293,7 @@ impl Watch {
         (space, own): (Space, bool),
         at: Addresses,
         order: Sync,
-        reads: bool,
-        writes: bool,
+        touch: Touch,
     ) {
         let w = self.number(ctx, warp);
         let (list, n) = parts(space, own, ctx.mask, at);
@@ -309,18 +315,18 @@ impl Watch {
         if places.iter().any(|p| p.0) {
             let mut flags = std::mem::take(&mut self.flags);
             let shared = places.iter().filter(|p| p.0).map(|p| p.1);
-            self.exchange(&mut flags, w, shared, order, reads, writes);
+            self.exchange(&mut flags, w, shared, order, touch);
             self.flags = flags;
         }
         if places.iter().any(|p| !p.0) {
             let global = places.iter().filter(|p| !p.0).map(|p| p.1);
             self.with_global(ctx.env, |watch, g| {
-                watch.exchange(&mut g.flags, w, global, order, reads, writes);
+                watch.exchange(&mut g.flags, w, global, order, touch);
             });
         }
         places.clear();
         self.places = places;
-        if writes {
+        if touch != Touch::Read {
             self.tick(w);
         }
     }

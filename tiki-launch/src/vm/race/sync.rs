@@ -9,6 +9,18 @@ use super::{Due, Flag, Kind, Object, Watch};
 use std::collections::HashMap;
 use tiki_kernel::isa::meaning::ask::Sync;
 
+/// What an access does at a place of which others may learn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Touch {
+    Read,
+    /// What was released there before is over.
+    Write,
+    /// Reads and writes at once: what was released there before stays.
+    Change,
+    /// The same, and the old value reaches nobody here.
+    Reduce,
+}
+
 impl Watch {
     /// A fence: what unordered accesses told before it is known behind it, and what is known here is what
     /// unordered writes behind it release.
@@ -46,12 +58,11 @@ impl Watch {
         w: usize,
         places: impl Iterator<Item = (usize, usize)> + Clone,
         order: Sync,
-        reads: bool,
-        writes: bool,
+        touch: Touch,
     ) {
         let team = self.team;
         let side = &mut self.sides[w];
-        if reads {
+        if matches!(touch, Touch::Read | Touch::Change) {
             for place in places.clone() {
                 let Some(flag) = flags.get(&place) else {
                     continue;
@@ -69,7 +80,7 @@ impl Watch {
                 }
             }
         }
-        if !writes {
+        if touch == Touch::Read {
             return;
         }
         let released = if order.release {
@@ -79,8 +90,7 @@ impl Watch {
             fence.map(|(k, wide)| Released::new(team, k, *wide && order.wide))
         };
         for place in places {
-            // A plain write ends what was released there; one that also reads carries it on.
-            if !reads
+            if touch == Touch::Write
                 && let Some(flag) = flags.get_mut(&place)
                 && released.is_none()
             {
@@ -88,7 +98,7 @@ impl Watch {
             }
             if let Some(r) = &released {
                 let flag = flags.entry(place).or_default();
-                if !reads {
+                if touch == Touch::Write {
                     flag.retain(|t, _| *t == team);
                 }
                 match flag.get_mut(&team) {
