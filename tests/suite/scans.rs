@@ -276,10 +276,11 @@ pub fn all(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
         (bf16, false, true, [2048, 8, 128, 3, 4], &[[2, 1024], [3, 10_248]])
     );
     recurrences!(device, out, recurrence_ring;
-        (f32, true, true, [2048, 4, 128, 3, 1], &[[3, 20_484], [0, 64], [2, 0]]),
-        (f32, false, false, [128, 4, 32, 4, 2], &[[1, 128 * 1060 + 4]]),
-        (f32, false, false, [2048, 4, 128, 4, 2], &[[1, 2048 * 67 + 8], [3, 20_480]]),
-        (bf16, false, false, [4096, 8, 128, 3, 1], &[[2, 1024], [3, 16384]])
+        (f32, true, true, [2048, 4, 128, 3, 1, 1, 2], &[[3, 20_484], [0, 64], [2, 0]]),
+        (f32, false, false, [128, 4, 32, 4, 2, 4, 2], &[[1, 128 * 1060 + 4], [5, 128 * 40]]),
+        (f32, false, false, [4096, 4, 128, 3, 1, 3, 2], &[[1, 4096 * 67 + 8], [3, 20_480]]),
+        (f16, false, true, [4096, 8, 64, 4, 2, 2, 2], &[[2, 4096 * 70 + 8], [3, 16384]]),
+        (bf16, false, false, [8192, 8, 128, 3, 1, 3, 2], &[[2, 1024], [3, 16384]])
     );
     special(device, out)
 }
@@ -293,6 +294,6 @@ pub fn waiting(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
     );
     recurrences!(device, out, recurrence; (f32, false, true, [128, 1, 32, 2], &[[2, 128 * 33]]));
     recurrences!(device, out, recurrence_rows; (f32, true, true, [256, 1, 64, 2, 4], &[[2, 1000]]));
-    recurrences!(device, out, recurrence_ring; (f32, true, true, [2048, 4, 128, 3, 1], &[[2, 20_484]]));
+    recurrences!(device, out, recurrence_ring; (f32, true, true, [2048, 4, 128, 3, 1, 1, 2], &[[2, 20_484]]));
     Ok(())
 }

@@ -27,9 +27,46 @@ pub fn composed_lanes(own_a: f32, own_b: f32) -> (f32, f32) {
     (a, b)
 }
 
+/// The steps of the lanes up to this one composed in the order of the scan, and of those before it.
+#[tiki::device]
+pub fn composed_before<const REVERSE: bool>(a: f32, b: f32) -> ((f32, f32), (f32, f32)) {
+    let (mut upto_a, mut upto_b) = (a, b);
+    #[unroll]
+    for bit in 0..5 {
+        let (c, d, inside) = if REVERSE {
+            (
+                shuffle_down(upto_a, 1 << bit),
+                shuffle_down(upto_b, 1 << bit),
+                lane_idx() + (1 << bit) < 32,
+            )
+        } else {
+            (
+                shuffle_up(upto_a, 1 << bit),
+                shuffle_up(upto_b, 1 << bit),
+                lane_idx() >= (1 << bit),
+            )
+        };
+        let both = composed(c, d, upto_a, upto_b);
+        upto_a = if inside { both.0 } else { upto_a };
+        upto_b = if inside { both.1 } else { upto_b };
+    }
+    let (c, d, inside) = if REVERSE {
+        (
+            shuffle_down(upto_a, 1),
+            shuffle_down(upto_b, 1),
+            lane_idx() < 31,
+        )
+    } else {
+        (shuffle_up(upto_a, 1), shuffle_up(upto_b, 1), lane_idx() > 0)
+    };
+    let before_a = if inside { c } else { 1.0 };
+    let before_b = if inside { d } else { 0.0 };
+    ((upto_a, upto_b), (before_a, before_b))
+}
+
 /// Publishes what a tile of a recurrence comes to: the value that comes of zero, and the factor.
 #[tiki::device]
-pub fn publish_step(
+fn publish_step(
     state: &mut Global<u64>,
     row: usize,
     nth: usize,
@@ -42,7 +79,7 @@ pub fn publish_step(
 
 /// As [`super::asked_tiles`], of a recurrence: factors, and values that come of zero.
 #[tiki::device]
-pub fn asked_steps(state: &Global<u64>, row: usize, nth: usize, tiles: usize) -> (u64, u64) {
+fn asked_steps(state: &Global<u64>, row: usize, nth: usize, tiles: usize) -> (u64, u64) {
     let tile = 32 * (nth / 32) + lane_idx();
     let none = 3 * tiles;
     let (at_a, at_b) = if tile < nth {
@@ -58,7 +95,7 @@ pub fn asked_steps(state: &Global<u64>, row: usize, nth: usize, tiles: usize) ->
 
 /// As [`super::before_in_group`], of a recurrence.
 #[tiki::device]
-pub fn steps_in_group(
+fn steps_in_group(
     state: &mut Global<u64>,
     row: usize,
     nth: usize,
@@ -87,7 +124,7 @@ pub fn steps_in_group(
 
 /// As [`super::asked_groups`], of a recurrence: factors and values of groups, and the value before the range.
 #[tiki::device]
-pub fn asked_step_groups(
+fn asked_step_groups(
     state: &Global<u64>,
     row: usize,
     nth: usize,
@@ -115,7 +152,7 @@ pub fn asked_step_groups(
 
 /// As [`super::before_with_groups`], of a recurrence: the value before tile `nth`.
 #[tiki::device]
-pub fn value_with_groups(
+fn value_with_groups(
     state: &mut Global<u64>,
     row: usize,
     nth: usize,
