@@ -73,10 +73,7 @@ pub fn recurrence<
     require!(a.shape() == b.shape() && out.shape() == b.shape() && b.dim(1).is_multiple_of(V));
     let number = Shared::<u32>::new(layout!((1):(1)));
     let carry = Shared::<f32>::new(layout!((1):(1)));
-    if thread_idx() == 0 {
-        let taken = ticket.atom_add([0], 1, Order::Relaxed, Scope::Device);
-        number.set([0], taken);
-    }
+    take_tile(ticket, &number, 0);
     sync_block();
     let tiles = b.dim(1).div_ceil(N);
     let mine = number.get([0]) as usize;
@@ -133,8 +130,14 @@ pub fn recurrence_ring<
     let a_s = Shared::<E>::stages(S, layout!((1, N):(N, 1)).swizzle(swizzle));
     let b_s = Shared::<E>::stages(S, layout!((1, N):(N, 1)).swizzle(swizzle));
     // The same with a column for each thread.
-    let a_c = |s: usize| a_s.stage(s).arranged(layout!((own, T):(1, own)).swizzle(swizzle));
-    let b_c = |s: usize| b_s.stage(s).arranged(layout!((own, T):(1, own)).swizzle(swizzle));
+    let a_c = |s: usize| {
+        a_s.stage(s)
+            .arranged(layout!((own, T):(1, own)).swizzle(swizzle))
+    };
+    let b_c = |s: usize| {
+        b_s.stage(s)
+            .arranged(layout!((own, T):(1, own)).swizzle(swizzle))
+    };
     let columns =
         ThreadMap::new(layout!((1, T):(1, 1)), layout!((own, 1):(1, own))).vector_up_to(V);
     let lines = ThreadMap::linear(T).vector_up_to(V);
@@ -193,7 +196,11 @@ pub fn recurrence_ring<
             value = 0.0;
         }
         let words = asked_groups_of_steps::<T, K>(state, start, held_nth, group);
-        let nth = if mine < count { mine - row_of(mine) * tiles } else { 0 };
+        let nth = if mine < count {
+            mine - row_of(mine) * tiles
+        } else {
+            0
+        };
         let factors = a_c(slot).load(columns).cast::<f32>();
         let values = b_c(slot).load(columns).cast::<f32>();
         let (mut upto_a, mut upto_b) = (1.0f32, 0.0f32);
@@ -250,7 +257,8 @@ pub fn recurrence_ring<
             b_c(first).store(&y.cast::<E>());
             sync_block();
             let y = b_s.stage(first).load(lines);
-            out.tile_mut([1, N], place(row_of(held), held_nth)).store(&y);
+            out.tile_mut([1, N], place(row_of(held), held_nth))
+                .store(&y);
         }
         if mine >= count {
             left -= 1;

@@ -24,7 +24,9 @@ mod program;
 
 use std::process::ExitCode;
 use tiki::prelude::*;
-use tiki::rows::look_back::{SUM, asked_totals, before_tile, joined, marked, nothing, warp_before};
+use tiki::rows::look_back::{
+    SUM, asked_totals, before_tile, joined, marked, nothing, take_tile, taken_tile, warp_before,
+};
 
 /// What a tile comes to, of its scan and its values: in all lanes of the warp that holds the last element in the order of
 /// the scan.
@@ -79,10 +81,7 @@ pub fn scan<
     require!(out.shape() == x.shape() && x.dim(1).is_multiple_of(V));
     let number = Shared::<u32>::new(layout!((1):(1)));
     let carry = Shared::<f32>::new(layout!((1):(1)));
-    if thread_idx() == 0 {
-        let taken = ticket.atom_add([0], 1, Order::Relaxed, Scope::Device);
-        number.set([0], taken);
-    }
+    take_tile(ticket, &number, 0);
     sync_block();
     let tiles = x.dim(1).div_ceil(N);
     let mine = number.get([0]) as usize;
@@ -182,17 +181,11 @@ pub fn scan_ring<
     };
     #[unroll]
     for k in 0..S - 1 - W {
-        if thread_idx() == 0 {
-            let taken = ticket.atom_add([0], 1, Order::Relaxed, Scope::Device);
-            numbers.set([k], taken);
-        }
+        take_tile(ticket, &numbers, k);
         sync_block();
         fetch(k);
     }
-    if thread_idx() == 0 {
-        let taken = ticket.atom_add([0], 1, Order::Relaxed, Scope::Device);
-        numbers.set([S - 1 - W], taken);
-    }
+    take_tile(ticket, &numbers, S - 1 - W);
     let mut slot = 0;
     let mut mine = numbers.get([0]) as usize;
     let (mut late, mut late_nth, mut late_ahead) = (count, 0, 0.0f32);
@@ -203,10 +196,7 @@ pub fn scan_ring<
         let _ = pipe.wait();
         fetch((slot + S - 1 - W) % S);
         let first = (slot + S - W) % S;
-        let mut taken = 0u32;
-        if thread_idx() == 0 {
-            taken = ticket.atom_add([0], 1, Order::Relaxed, Scope::Device);
-        }
+        let taken = taken_tile(ticket);
         if W == 1 {
             held = late;
             held_nth = late_nth;

@@ -25,7 +25,9 @@ mod program;
 
 use std::process::ExitCode;
 use tiki::prelude::*;
-use tiki::rows::look_back::{asked_columns, before_columns, joined, nothing};
+use tiki::rows::look_back::{
+    asked_columns, before_columns, joined, nothing, take_tile, taken_tile,
+};
 
 /// The totals of a tile's columns, of its scan and its values: told by the threads with the last row, in the order of the
 /// scan.
@@ -90,10 +92,7 @@ pub fn scan_columns<
     let number = Shared::<u32>::new(layout!((1):(1)));
     let totals = Shared::<f32>::new(layout!((C):(1)));
     let carry = Shared::<f32>::new(layout!((C):(1)));
-    if thread_idx() == 0 {
-        let taken = ticket.atom_add([0], 1, Order::Relaxed, Scope::Device);
-        number.set([0], taken);
-    }
+    take_tile(ticket, &number, 0);
     sync_block();
     let mine = number.get([0]) as usize;
     let (tiles, strips) = (x.dim(1).div_ceil(R), x.dim(2).div_ceil(C));
@@ -214,26 +213,17 @@ pub fn scan_columns_ring<
     };
     #[unroll]
     for k in 0..S - 1 {
-        if thread_idx() == 0 {
-            let taken = ticket.atom_add([0], 1, Order::Relaxed, Scope::Device);
-            numbers.set([k], taken);
-        }
+        take_tile(ticket, &numbers, k);
         sync_block();
         fetch(k);
     }
-    if thread_idx() == 0 {
-        let taken = ticket.atom_add([0], 1, Order::Relaxed, Scope::Device);
-        numbers.set([S - 1], taken);
-    }
+    take_tile(ticket, &numbers, S - 1);
     let mut slot = 0;
     let mut mine = numbers.get([0]) as usize;
     while mine < count {
         let _ = pipe.wait();
         fetch((slot + S - 1) % S);
-        let mut taken = 0u32;
-        if thread_idx() == 0 {
-            taken = ticket.atom_add([0], 1, Order::Relaxed, Scope::Device);
-        }
+        let taken = taken_tile(ticket);
         let nth = height(mine);
         let beside = mine - nth * across as usize;
         let outer = (beside as u32 / strips as u32) as usize;

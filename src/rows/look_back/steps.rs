@@ -66,13 +66,7 @@ pub fn composed_before<const REVERSE: bool>(a: f32, b: f32) -> ((f32, f32), (f32
 
 /// Publishes what a tile of a recurrence comes to: the value that comes of zero, and the factor.
 #[tiki::device]
-fn publish_step(
-    state: &mut Global<u64>,
-    row: usize,
-    nth: usize,
-    tiles: usize,
-    step: (f32, f32),
-) {
+fn publish_step(state: &mut Global<u64>, row: usize, nth: usize, tiles: usize, step: (f32, f32)) {
     publish(state, row, nth, step.1);
     publish(state, row, tiles + nth, step.0);
 }
@@ -124,12 +118,7 @@ fn steps_in_group(
 
 /// As [`super::asked_groups`], of a recurrence: factors and values of groups, and the value before the range.
 #[tiki::device]
-fn asked_step_groups(
-    state: &Global<u64>,
-    row: usize,
-    nth: usize,
-    tiles: usize,
-) -> (u64, u64, u64) {
+fn asked_step_groups(state: &Global<u64>, row: usize, nth: usize, tiles: usize) -> (u64, u64, u64) {
     let (group, range, groups) = (nth / 32, nth / 1024, tiles.div_ceil(32));
     let beside = 32 * range + lane_idx();
     let none = 3 * tiles;
