@@ -99,7 +99,7 @@ pub fn recurrence<
 }
 
 #[tiki::kernel(threads = T, blocks_per_sm = B, grid = persistent,
-    workspace(ticket = [1], state = [2, b.dim(0) * b.dim(1).div_ceil(N)]), build(
+    workspace(ticket = [1], state = [b.dim(0) * b.dim(1).div_ceil(N)]), build(
     (E = f32, EXCLUSIVE = true, REVERSE = true, N = 2048, V = 4, T = 128, S = 3, W = 1, K = 1, B = 2),
     (E = f32, EXCLUSIVE = false, REVERSE = false, N = 128, V = 4, T = 32, S = 4, W = 2, K = 4, B = 2),
     (E = f32, EXCLUSIVE = false, REVERSE = false, N = 4096, V = 4, T = 128, S = 3, W = 1, K = 3, B = 2),
@@ -122,7 +122,7 @@ pub fn recurrence_ring<
     b: &Global<E>,
     out: &mut Global<E>,
     ticket: &mut Global<u32, 1>,
-    state: &mut Global<u64>,
+    state: &mut Global<u64, 1>,
 ) {
     require!(a.shape() == b.shape() && out.shape() == b.shape() && b.dim(1).is_multiple_of(V));
     let (own, warps, held_parts) = (N / T, T / 32, K * T / 32);

@@ -25,7 +25,7 @@ mod program;
 use std::process::ExitCode;
 use tiki::prelude::*;
 use tiki::rows::look_back::{
-    SUM, asked_totals, before_tile, joined, marked, nothing, take_tile, taken_tile, warp_before,
+    SUM, asked_totals, before_tile, joined, nothing, take_tile, taken_tile, tell_total, warp_before,
 };
 
 /// What a tile comes to, of its scan and its values: in all lanes of the warp that holds the last element in the order of
@@ -134,7 +134,7 @@ pub fn scan_ring<
     x: &Global<E>,
     out: &mut Global<E>,
     ticket: &mut Global<u32, 1>,
-    state: &mut Global<u64, 1>,
+    state: &mut Global<u32, 1>,
 ) {
     require!(out.shape() == x.shape() && x.dim(1).is_multiple_of(V));
     let (own, warps) = (N / T, T / 32);
@@ -252,7 +252,7 @@ pub fn scan_ring<
         }
         ahead = joined::<OP>(front, ahead);
         if thread_idx() == 0 {
-            state.set_with([mine], marked(total), Order::Relaxed, Scope::Device);
+            tell_total(state, mine, total);
         }
         let seen = warp_before::<OP, T, K>(state, start, held_nth, (group, sum), words);
         group = seen.1;

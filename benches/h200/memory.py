@@ -394,19 +394,15 @@ def row_argmax(dtype, shape):
     )
 
 
-def tickets(tiles, rows, words):
-    """A counter, and the words by which tiles tell each other."""
-
-    def lend(k):
-        columns = words * tiles(k)
-        return [poison(1, dtype=torch.int32), torch.zeros(rows, columns, device="cuda", dtype=torch.int64)]
-
-    return lend
+WORD, STEP = torch.int32, torch.int64
 
 
-def totals(tiles, rows):
-    """A counter, and a word a tile."""
-    return lambda k: [poison(1, dtype=torch.int32), torch.zeros(rows * tiles(k), device="cuda", dtype=torch.int64)]
+def lend(wanted):
+    """Workspaces, shapes and types, as the launcher lends them: in one piece, each from a multiple of 256 bytes on."""
+    sizes = [up(math.prod(shape) * dtype.itemsize, 256) * 256 for shape, dtype in wanted]
+    piece = torch.zeros(sum(sizes), device="cuda", dtype=torch.uint8)
+    views = [part[: math.prod(shape) * dtype.itemsize].view(dtype).view(shape) for part, (shape, dtype) in zip(piece.split(sizes), wanted)]
+    return piece, views
 
 
 def stays(k):
@@ -420,7 +416,7 @@ def scan(dtype, shape):
     tiles = lambda k: up(shape[1], k.args["N"])
     return dict(
         bytes=2 * x.nbytes, out=[y], args=[x, y],
-        grid=lambda k: k.persistent(), workspace=totals(tiles, shape[0]),
+        grid=lambda k: k.persistent(), workspace=lambda k: [((1,), WORD), ((shape[0] * tiles(k),), WORD)],
         want=lambda: [wide(shown(x)).cumsum(-1)],
         anchors={"torch": lambda: x.cumsum(-1), "torch.compile": lambda: fast(x)},
     )
@@ -432,14 +428,11 @@ def scan_columns(dtype, shape):
     across = lambda k: shape[0] * up(shape[2], k.args["C"])
     down = lambda k: up(shape[1], k.args["R"])
 
-    def lend(k):
-        words = torch.zeros(down(k) + up(down(k), 4), across(k) * k.args["C"], device="cuda", dtype=torch.int64)
-        return [poison(1, dtype=torch.int32), words]
-
+    words = lambda k: (down(k) + up(down(k), 4), across(k) * k.args["C"])
     return dict(
-        bytes=2 * x.nbytes, out=[y], args=[x, y], workspace=lend,
+        bytes=2 * x.nbytes, out=[y], args=[x, y], workspace=lambda k: [((1,), WORD), (words(k), STEP)],
         grid=lambda k: k.persistent() if stays(k) else [across(k) * down(k)],
-        want=lambda: [wide(x).cumsum(1)[:, : SHOWN]],
+        want=lambda: [wide(x).cumsum(1)],
         anchors={"torch": lambda: x.cumsum(1), "torch.compile": lambda: fast(x)},
     )
 
@@ -449,6 +442,11 @@ def recurrence(dtype, shape):
     y = poison(*shape, dtype=dtype)
     tiles = lambda k: up(shape[1], k.args["N"])
     alone = lambda k: k.name.endswith("rows")
+
+    def words(k):
+        if alone(k):
+            return []
+        return [((1,), WORD), ((shape[0] * tiles(k),) if stays(k) else (shape[0], 3 * tiles(k)), STEP)]
 
     def want():
         # In float64, doubling the reach; of the first rows.
@@ -464,7 +462,7 @@ def recurrence(dtype, shape):
         bytes=3 * a.nbytes, out=[y], args=[a, b, y],
         # Of a row a block, or of a tile a block; the former tell each other nothing.
         grid=lambda k: k.persistent() if stays(k) else [shape[0] * (1 if alone(k) else tiles(k))],
-        workspace=lambda k: [] if alone(k) else tickets(tiles, shape[0], 3)(k), want=want, anchors={},
+        workspace=words, want=want, anchors={},
     )
 
 
@@ -615,8 +613,8 @@ def main():
                     for o in case["out"]:
                         o.fill_(float("nan") if o.dtype.is_floating_point else -1)
                     if "workspace" in case:
-                        workspace = case["workspace"](k)
-                        go = k.bind(case["grid"](k), case["args"] + workspace, workspace)
+                        piece, workspace = lend(case["workspace"](k))
+                        go = k.bind(case["grid"](k), case["args"] + workspace, [piece] if workspace else [])
                     elif "parts" in case:
                         # What each of the blocks that the card holds has summed.
                         case["summed"] = case["parts"](k.persistent()[0])

@@ -21,7 +21,7 @@
 //!   two steps.
 //! - [`asked_totals`], [`warp_before`]: all threads of a block that takes tile after tile; a word a tile.
 //! - [`before_steps`]: as [`before_tile`], of recurrences `h = a * h + b`; `3 * tiles` words a row.
-//! - [`asked_groups_of_steps`], [`value_before`]: of recurrences, by a block that takes tile after tile; two words a tile.
+//! - [`asked_groups_of_steps`], [`value_before`]: of recurrences, by a block that takes tile after tile; a word a tile.
 //! - [`asked_columns`], [`before_columns`]: each thread a column of its own; a word a column for each tile and each group
 //!   of `G`.
 
@@ -31,7 +31,7 @@ mod step_folds;
 mod steps;
 
 pub use columns::{asked_columns, before_columns};
-pub use folds::{asked_totals, warp_before};
+pub use folds::{asked_totals, tell_total, warp_before};
 pub use step_folds::{asked_groups_of_steps, tell_step, value_before};
 pub use steps::{before_steps, composed, composed_before, composed_lanes};
 use tiki::prelude::*;

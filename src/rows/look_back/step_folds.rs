@@ -1,33 +1,32 @@
 //! Looking back in a recurrence by a block that stays: it holds the value before a group of tiles, and composes only what
 //! has come since.
 //!
-//! Two words a tile, in the order of the scan: `state[0]` the factors, `state[1]` the values that come of zero; those of a
-//! row from `start` on. Steps do not commute, so a group is `T` tiles in a row: a thread of the block takes one, lanes and
+//! A word of 64 bits a tile, in the order of the scan, those of a row from `start` on: the factor and the value that comes
+//! of zero, whose bits are inverted, so that 0 says it is not there (arithmetic gives no NaN but 0x7fffffff). Steps do not commute, so a group is `T` tiles in a row: a thread of the block takes one, lanes and
 //! then warps are composed in their order, and the value goes through one warp's step after the other's. What is combined
 //! with what depends on a tile's number alone. A block reads the group its last tile was in and those since, `K` at once,
 //! and nobody's word waits for another's.
 
-use super::{composed_lanes, is_there, marked, value_of};
+use super::composed_lanes;
 use tiki::prelude::*;
 
-/// Publishes what tile `number` comes to: the factor, and the value that comes of zero.
+/// Publishes what tile `number` comes to, as arithmetic gave it: the factor, and the value that comes of zero.
 #[tiki::device]
-pub fn tell_step(state: &mut Global<u64>, number: usize, step: (f32, f32)) {
-    let (a, b) = (marked(step.0), marked(step.1));
-    state.set_with([0, number], a, Order::Relaxed, Scope::Device);
-    state.set_with([1, number], b, Order::Relaxed, Scope::Device);
+pub fn tell_step(state: &mut Global<u64, 1>, number: usize, step: (f32, f32)) {
+    let (a, b) = (!step.0.to_bits() as u64, !step.1.to_bits() as u64);
+    state.set_with([number], a << 32 | b, Order::Relaxed, Scope::Device);
 }
 
-/// The steps of the tiles before tile `nth` of a row, from group `group` of `T` on, as far as they are there: factors and
-/// values, `K` a thread.
+/// The steps of the tiles before tile `nth` of a row, from group `group` of `T` on, as far as they are there: `K`
+/// a thread.
 #[tiki::device]
 pub fn asked_groups_of_steps<const T: usize, const K: usize>(
-    state: &Global<u64>,
+    state: &Global<u64, 1>,
     start: usize,
     nth: usize,
     group: usize,
-) -> ([u64; K], [u64; K]) {
-    let (mut a, mut b) = ([0u64; K], [0u64; K]);
+) -> [u64; K] {
+    let mut words = [0u64; K];
     #[unroll]
     for k in 0..K {
         let tile = T * (group + k) + thread_idx();
@@ -35,12 +34,11 @@ pub fn asked_groups_of_steps<const T: usize, const K: usize>(
         let at = if tile < nth {
             start + tile
         } else {
-            state.dim(1)
+            state.dim(0)
         };
-        a[k] = state.get_with([0, at], Order::Relaxed, Scope::Device);
-        b[k] = state.get_with([1, at], Order::Relaxed, Scope::Device);
+        words[k] = state.get_with([at], Order::Relaxed, Scope::Device);
     }
-    (a, b)
+    words
 }
 
 /// The value before tile `nth` of a row, of the value before group `seen.0` and of what was asked for from there on; with
@@ -48,16 +46,16 @@ pub fn asked_groups_of_steps<const T: usize, const K: usize>(
 /// holds `K` steps a warp.
 #[tiki::device]
 pub fn value_before<const T: usize, const K: usize>(
-    state: &Global<u64>,
+    state: &Global<u64, 1>,
     start: usize,
     nth: usize,
     seen: (usize, f32),
-    asked: ([u64; K], [u64; K]),
+    asked: [u64; K],
     parts: (&Shared<f32>, &Shared<f32>),
 ) -> (f32, usize, f32) {
     let warps = T / 32;
     let (mut group, mut value) = seen;
-    let (mut words_a, mut words_b) = asked;
+    let mut words = asked;
     let last = nth / T;
     let mut before = value;
     let mut more = true;
@@ -67,21 +65,20 @@ pub fn value_before<const T: usize, const K: usize>(
             let mut gone = false;
             #[unroll]
             for k in 0..K {
-                let both = is_there(words_a[k]) && is_there(words_b[k]);
-                gone = gone || (T * (group + k) + thread_idx() < nth && !both);
+                let tile = T * (group + k) + thread_idx();
+                gone = gone || (tile < nth && words[k] == 0);
             }
             missing = vote_any(gone);
             if missing {
-                let again = asked_groups_of_steps::<T, K>(state, start, nth, group);
-                words_a = again.0;
-                words_b = again.1;
+                words = asked_groups_of_steps::<T, K>(state, start, nth, group);
             }
         }
         #[unroll]
         for k in 0..K {
             let there = T * (group + k) + thread_idx() < nth;
-            let a = if there { value_of(words_a[k]) } else { 1.0 };
-            let b = if there { value_of(words_b[k]) } else { 0.0 };
+            let (a_word, b_word) = ((words[k] >> 32) as u32, words[k] as u32);
+            let a = if there { f32::from_bits(!a_word) } else { 1.0 };
+            let b = if there { f32::from_bits(!b_word) } else { 0.0 };
             let (warp_a, warp_b) = composed_lanes(a, b);
             if lane_idx() == 0 {
                 parts.0.set([k * warps + warp_idx()], warp_a);
@@ -101,9 +98,7 @@ pub fn value_before<const T: usize, const K: usize>(
         more = group + K <= last;
         group = if more { group + K } else { last };
         if more {
-            let again = asked_groups_of_steps::<T, K>(state, start, nth, group);
-            words_a = again.0;
-            words_b = again.1;
+            words = asked_groups_of_steps::<T, K>(state, start, nth, group);
         }
         // The next round's parts lie where these do.
         sync_block();
