@@ -183,7 +183,6 @@ pub fn recurrence_ring<
         let _ = pipe.wait();
         fetch((slot + S - 1 - W) % S);
         let first = (slot + S - W) % S;
-        let taken = taken_tile(ticket);
         if W == 1 {
             held = late;
             held_nth = late_nth;
@@ -216,9 +215,6 @@ pub fn recurrence_ring<
             totals_a.set([warp_idx()], upto.0);
             totals_b.set([warp_idx()], upto.1);
         }
-        if thread_idx() == 0 {
-            numbers.set([first], taken);
-        }
         sync_block();
         let (mut total_a, mut total_b) = (1.0f32, 0.0f32);
         let (mut front_a, mut front_b) = (1.0f32, 0.0f32);
@@ -235,6 +231,8 @@ pub fn recurrence_ring<
         if thread_idx() == 0 {
             tell_step(state, mine, (total_a, total_b));
         }
+        // Late: who holds a tile that he has not begun to load makes all wait that come after it.
+        let taken = taken_tile(ticket);
         let seen = (group, value);
         let parts = (&parts_a, &parts_b);
         let seen = value_before::<T, K>(state, start, held_nth, seen, words, parts);
@@ -259,6 +257,9 @@ pub fn recurrence_ring<
             let y = b_s.stage(first).load(lines);
             out.tile_mut([1, N], place(row_of(held), held_nth))
                 .store(&y);
+        }
+        if thread_idx() == 0 {
+            numbers.set([first], taken);
         }
         if mine >= count {
             left -= 1;

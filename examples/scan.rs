@@ -196,7 +196,6 @@ pub fn scan_ring<
         let _ = pipe.wait();
         fetch((slot + S - 1 - W) % S);
         let first = (slot + S - W) % S;
-        let taken = taken_tile(ticket);
         if W == 1 {
             held = late;
             held_nth = late_nth;
@@ -239,9 +238,6 @@ pub fn scan_ring<
         if whole {
             totals.set([warp_idx()], upto);
         }
-        if thread_idx() == 0 {
-            numbers.set([first], taken);
-        }
         sync_block();
         let (mut total, mut front) = (nothing::<OP>(), nothing::<OP>());
         #[unroll]
@@ -254,6 +250,8 @@ pub fn scan_ring<
         if thread_idx() == 0 {
             tell_total(state, mine, total);
         }
+        // Late: who holds a tile that he has not begun to load makes all wait that come after it.
+        let taken = taken_tile(ticket);
         let seen = warp_before::<OP, T, K>(state, start, held_nth, (group, sum), words);
         group = seen.1;
         sum = seen.2;
@@ -279,6 +277,9 @@ pub fn scan_ring<
             let y = ring.stage(first).load(lines);
             out.tile_mut([1, N], place(row_of(held), held_nth))
                 .store(&y);
+        }
+        if thread_idx() == 0 {
+            numbers.set([first], taken);
         }
         if mine >= count {
             left -= 1;

@@ -44,6 +44,34 @@ def up(a, b):
     return -(-a // b)
 
 
+MAP_TYPES = {
+    torch.float16: cu.CUtensorMapDataType.CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
+    torch.bfloat16: cu.CUtensorMapDataType.CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
+    torch.float32: cu.CUtensorMapDataType.CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
+}
+SWIZZLES = {
+    0: cu.CUtensorMapSwizzle.CU_TENSOR_MAP_SWIZZLE_NONE,
+    32: cu.CUtensorMapSwizzle.CU_TENSOR_MAP_SWIZZLE_32B,
+    64: cu.CUtensorMapSwizzle.CU_TENSOR_MAP_SWIZZLE_64B,
+    128: cu.CUtensorMapSwizzle.CU_TENSOR_MAP_SWIZZLE_128B,
+}
+
+
+def tensor_map(t, box, swizzle):
+    """A tensor map of these boxes: its address, a multiple of 64, and the memory it lies in."""
+    integers = lambda kind, values: [kind(v) for v in reversed(values)]
+    strides = [s * t.element_size() for s in t.stride()]
+    made = check(cu.cuTensorMapEncodeTiled(
+        MAP_TYPES[t.dtype], t.dim(), t.data_ptr(), integers(cu.cuuint64_t, list(t.shape)), integers(cu.cuuint64_t, strides[:-1]),
+        integers(cu.cuuint32_t, box), [cu.cuuint32_t(1)] * t.dim(), cu.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE,
+        SWIZZLES[swizzle], cu.CUtensorMapL2promotion.CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+        cu.CUtensorMapFloatOOBfill.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE))
+    memory = (ctypes.c_ubyte * 192)()
+    at = (ctypes.addressof(memory) + 63) // 64 * 64
+    ctypes.memmove(at, int(made.getPtr()), 128)
+    return at, memory
+
+
 class Kernel:
     """One instance: its parameters, and the loaded entry."""
 
@@ -56,7 +84,10 @@ class Kernel:
         values = re.findall(r"(\w+) = (\w+)", self.title)
         self.args = {k: int(v) if v.isdigit() else v for k, v in values}
         self.entry = re.search(r"\.entry (\w+)\(", self.text).group(1)
-        self.params = re.findall(r"\.param \.(\w+) (\w+)", self.text)
+        self.params = re.findall(r"\.param \.([uf]\d+) (\w+)", self.text)
+        # Tensor maps come after them, named by the tensor: `x_map0: box [1, 128, 32], swizzle 128`.
+        self.maps = [(name, eval(box), int(swizzle)) for name, box, swizzle in
+                     re.findall(r"^// (\w+)_map\d+: box (\[.*?\]), swizzle (\d+)", self.text, re.M)]
         # Shared memory beyond 48 KiB is dynamic: as much as the title's lines say.
         dynamic = ".extern .shared" in self.text
         ends = [int(n) for n in re.findall(r"// shared_memory\[\d+\.\.(\d+)\]", self.text)]
@@ -85,7 +116,10 @@ class Kernel:
             flat += [a.data_ptr(), *a.shape] if isinstance(a, torch.Tensor) else [a]
         assert len(flat) == len(self.params), (self.title, self.params)
         values = [CTYPES[t](v) for (t, _), v in zip(self.params, flat)]
-        pointers = (ctypes.c_void_p * len(values))(*[ctypes.addressof(v) for v in values])
+        names = list(dict.fromkeys(re.sub(r"_(ptr|dim\d|value)$", "", name) for _, name in self.params))
+        maps = [tensor_map(arguments[names.index(name)], box, swizzle) for name, box, swizzle in self.maps]
+        places = [ctypes.addressof(v) for v in values] + [at for at, _ in maps]
+        pointers = (ctypes.c_void_p * len(places))(*places)
         grid = (list(grid) + [1, 1])[:3]
         stream = torch.cuda.current_stream().cuda_stream
 
@@ -94,7 +128,7 @@ class Kernel:
                 check(cu.cuMemsetD8Async(piece.data_ptr(), 0, piece.nbytes, stream))
             check(cu.cuLaunchKernel(self.function, *grid, self.threads, 1, 1, self.dynamic, stream, ctypes.addressof(pointers), 0))
 
-        go.keep = (values, pointers, arguments)
+        go.keep = (values, maps, pointers, arguments)
         return go
 
 
@@ -428,9 +462,9 @@ def scan_columns(dtype, shape):
     across = lambda k: shape[0] * up(shape[2], k.args["C"])
     down = lambda k: up(shape[1], k.args["R"])
 
-    words = lambda k: (down(k) + up(down(k), 4), across(k) * k.args["C"])
+    words = lambda k: (down(k) + up(down(k), k.args["G"]), across(k) * k.args["C"])
     return dict(
-        bytes=2 * x.nbytes, out=[y], args=[x, y], workspace=lambda k: [((1,), WORD), (words(k), STEP)],
+        bytes=2 * x.nbytes, out=[y], args=[x, y], workspace=lambda k: [((1,), WORD), (words(k), WORD)],
         grid=lambda k: k.persistent() if stays(k) else [across(k) * down(k)],
         want=lambda: [wide(x).cumsum(1)],
         anchors={"torch": lambda: x.cumsum(1), "torch.compile": lambda: fast(x)},

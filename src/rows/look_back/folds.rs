@@ -1,19 +1,16 @@
 //! Looking back by a block that stays: its threads hold what comes before a tile, and add only what has come since.
 //!
-//! A word of 32 bits a tile, in the order of the scan, those of a row from `start` on: half of what blocks read of each
-//! other would be marks, were they words of 64. A total's bits are inverted, so that 0 says it is not there: arithmetic
-//! gives no NaN but 0x7fffffff. Thread `i` of `T` adds up tiles `i`, `T + i`,
-//! `2 * T + i`, ... of the row, so what is combined with what depends on a tile's number alone. A block whose last tile was
-//! `d` tiles ago reads `d` words, all at once, and nobody's word waits for another's.
+//! A word of 32 bits a tile ([`super::told`]), in the order of the scan, those of a row from `start` on. Thread `i` of `T`
+//! adds up tiles `i`, `T + i`, `2 * T + i`, ... of the row, so what is combined with what depends on a tile's number alone.
+//! A block whose last tile was `d` tiles ago reads `d` words, all at once, and nobody's word waits for another's.
 
-use super::{joined, joined_lanes, nothing};
+use super::{joined, joined_lanes, nothing, told, untold};
 use tiki::prelude::*;
 
-/// Publishes a total that arithmetic gave.
+/// Publishes a total.
 #[tiki::device]
 pub fn tell_total(state: &mut Global<u32, 1>, number: usize, total: f32) {
-    let word = !total.to_bits();
-    state.set_with([number], word, Order::Relaxed, Scope::Device);
+    state.set_with([number], told(total), Order::Relaxed, Scope::Device);
 }
 
 /// The totals of the tiles before tile `nth` of a row, from group `group` of `T` on, as far as they are there: `K` a thread.
@@ -72,7 +69,7 @@ pub fn warp_before<const OP: usize, const T: usize, const K: usize>(
         for k in 0..K {
             let tile = T * (group + k) + thread_idx();
             let value = if tile < nth {
-                f32::from_bits(!words[k])
+                untold(words[k])
             } else {
                 nothing::<OP>()
             };

@@ -15,7 +15,8 @@
 //!    other, and it has a link in 1024 tiles.
 //!
 //! What is combined with what depends on a tile's number alone, never on who was there first: a result is the same bits
-//! on every run. A row's words are zeroed before the launch; a word that is not there reads as 0.
+//! on every run. A row's words are zeroed before the launch; a word that is not there reads as 0. Where blocks read many
+//! words, these are of 32 bits and hold the value alone ([`told`]).
 //!
 //! - [`before_tile`]: one warp, tiles of rows; `2 * tiles` words a row. [`before_in_group`] and [`before_with_groups`] are its
 //!   two steps.
@@ -30,7 +31,7 @@ mod folds;
 mod step_folds;
 mod steps;
 
-pub use columns::{asked_columns, before_columns};
+pub use columns::{asked_columns, before_columns, column_tile};
 pub use folds::{asked_totals, tell_total, warp_before};
 pub use step_folds::{asked_groups_of_steps, tell_step, value_before};
 pub use steps::{before_steps, composed, composed_before, composed_lanes};
@@ -61,6 +62,19 @@ pub fn nothing<const OP: usize>() -> f32 {
 #[tiki::device]
 pub fn marked(value: f32) -> u64 {
     value.to_bits() as u64 | 4_294_967_296
+}
+
+/// A value as a word of 32 bits that is never 0: its bits inverted, and of the NaN that would be 0 another.
+#[tiki::device]
+pub fn told(value: f32) -> u32 {
+    let word = !value.to_bits();
+    if word == 0 { 1 } else { word }
+}
+
+/// The value of such a word.
+#[tiki::device]
+pub fn untold(word: u32) -> f32 {
+    f32::from_bits(!word)
 }
 
 #[tiki::device]

@@ -2,18 +2,18 @@
 //! has come since.
 //!
 //! A word of 64 bits a tile, in the order of the scan, those of a row from `start` on: the factor and the value that comes
-//! of zero, whose bits are inverted, so that 0 says it is not there (arithmetic gives no NaN but 0x7fffffff). Steps do not commute, so a group is `T` tiles in a row: a thread of the block takes one, lanes and
-//! then warps are composed in their order, and the value goes through one warp's step after the other's. What is combined
-//! with what depends on a tile's number alone. A block reads the group its last tile was in and those since, `K` at once,
-//! and nobody's word waits for another's.
+//! of zero, each as [`super::told`]. Steps do not commute, so a group is `T` tiles in a row: a thread of the block takes
+//! one, lanes and then warps are composed in their order, and the value goes through one warp's step after the other's.
+//! What is combined with what depends on a tile's number alone. A block reads the group its last tile was in and those
+//! since, `K` at once, and nobody's word waits for another's.
 
-use super::composed_lanes;
+use super::{composed_lanes, told, untold};
 use tiki::prelude::*;
 
-/// Publishes what tile `number` comes to, as arithmetic gave it: the factor, and the value that comes of zero.
+/// Publishes what tile `number` comes to: the factor, and the value that comes of zero.
 #[tiki::device]
 pub fn tell_step(state: &mut Global<u64, 1>, number: usize, step: (f32, f32)) {
-    let (a, b) = (!step.0.to_bits() as u64, !step.1.to_bits() as u64);
+    let (a, b) = (told(step.0) as u64, told(step.1) as u64);
     state.set_with([number], a << 32 | b, Order::Relaxed, Scope::Device);
 }
 
@@ -77,8 +77,8 @@ pub fn value_before<const T: usize, const K: usize>(
         for k in 0..K {
             let there = T * (group + k) + thread_idx() < nth;
             let (a_word, b_word) = ((words[k] >> 32) as u32, words[k] as u32);
-            let a = if there { f32::from_bits(!a_word) } else { 1.0 };
-            let b = if there { f32::from_bits(!b_word) } else { 0.0 };
+            let a = if there { untold(a_word) } else { 1.0 };
+            let b = if there { untold(b_word) } else { 0.0 };
             let (warp_a, warp_b) = composed_lanes(a, b);
             if lane_idx() == 0 {
                 parts.0.set([k * warps + warp_idx()], warp_a);
