@@ -11,6 +11,8 @@
 //!   once. Each thread scans neighbours, so that few steps go through shuffles: what comes before its first goes into that,
 //!   so that no products of factors are needed. Results leave through the stage.
 //!
+//! (On Hopper and for rows of whole lines of 128 bytes: `recurrence_hopper`, faster.)
+//!
 //! Computed in f32, each step by one rounding. Products of factors must stay finite. After a NaN everything is NaN.
 //!
 //! `cargo run --release --example recurrence -- [LENGTH]`
@@ -21,8 +23,8 @@ mod program;
 use std::process::ExitCode;
 use tiki::prelude::*;
 use tiki::rows::look_back::{
-    asked_groups_of_steps, before_steps, composed, composed_before, take_tile, taken_tile,
-    tell_step, value_before,
+    asked_groups_of_steps, before_steps, composed, composed_before, composed_own, take_tile,
+    taken_tile, tell_step, value_before,
 };
 
 /// What a tile comes to, of the scanned products and sums, and of the factors and values themselves: in all lanes of the
@@ -147,6 +149,7 @@ pub fn recurrence_ring<
     let parts_a = Shared::<f32>::new(layout!((held_parts):(1)));
     let parts_b = Shared::<f32>::new(layout!((held_parts):(1)));
     let (pipe, load) = (Pipeline::cp_async(S - W), Load::cp_async(T));
+    let meet = Barrier::named(T);
     let tiles = if b.dim(1) > 0 {
         b.dim(1).div_ceil(N)
     } else {
@@ -194,7 +197,7 @@ pub fn recurrence_ring<
             group = 0;
             value = 0.0;
         }
-        let words = asked_groups_of_steps::<T, K>(state, start, held_nth, group);
+        let words = asked_groups_of_steps::<T, K>(state, thread_idx(), start, held_nth, group);
         let nth = if mine < count {
             mine - row_of(mine) * tiles
         } else {
@@ -202,15 +205,8 @@ pub fn recurrence_ring<
         };
         let factors = a_c(slot).load(columns).cast::<f32>();
         let values = b_c(slot).load(columns).cast::<f32>();
-        let (mut upto_a, mut upto_b) = (1.0f32, 0.0f32);
-        #[unroll]
-        for k in 0..own {
-            let i = if REVERSE { own - 1 - k } else { k };
-            let next = composed(upto_a, upto_b, factors.raw()[i], values.raw()[i]);
-            upto_a = next.0;
-            upto_b = next.1;
-        }
-        let (upto, ahead) = composed_before::<REVERSE>(upto_a, upto_b);
+        let own_step = composed_own::<REVERSE>(&factors, &values);
+        let (upto, ahead) = composed_before::<REVERSE>(own_step.0, own_step.1);
         if lane_idx() == (if REVERSE { 0 } else { 31 }) {
             totals_a.set([warp_idx()], upto.0);
             totals_b.set([warp_idx()], upto.1);
@@ -235,7 +231,16 @@ pub fn recurrence_ring<
         let taken = taken_tile(ticket);
         let seen = (group, value);
         let parts = (&parts_a, &parts_b);
-        let seen = value_before::<T, K>(state, start, held_nth, seen, words, parts);
+        let seen = value_before::<T, K>(
+            state,
+            &meet,
+            thread_idx(),
+            start,
+            held_nth,
+            seen,
+            words,
+            parts,
+        );
         group = seen.1;
         value = seen.2;
         if held < count {

@@ -71,7 +71,7 @@ pub fn tell_totals<
     (E = f32, OP = 0, EXCLUSIVE = true, REVERSE = true, R = 128, C = 32, V = 1, T = 256, G = 2, P = 2),
     (E = f32, OP = 1, EXCLUSIVE = false, REVERSE = false, R = 128, C = 32, V = 1, T = 256, G = 4, P = 1),
     (E = bf16, OP = 1, EXCLUSIVE = true, REVERSE = true, R = 128, C = 64, V = 8, T = 256, G = 4, P = 8),
-    (E = f32, OP = 0, EXCLUSIVE = false, REVERSE = false, R = 256, C = 64, V = 4, T = 256, G = 4, P = 1),
+    (E = f32, OP = 0, EXCLUSIVE = false, REVERSE = false, R = 256, C = 64, V = 4, T = 256, G = 4, P = 2),
 ))]
 pub fn scan_columns<
     E: Element,

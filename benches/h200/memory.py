@@ -500,6 +500,15 @@ def recurrence(dtype, shape):
     )
 
 
+def recurrence_lines(dtype, shape):
+    """Of rows given as lines of 128 bytes; 128 of them are a tile."""
+    case = recurrence(dtype, shape)
+    line = 128 // dtype.itemsize
+    tiles = shape[0] * up(shape[1], 128 * line)
+    lines = [t.view(shape[0], shape[1] // line, line) for t in case["args"]]
+    return dict(case, args=lines, grid=lambda k: k.persistent(), workspace=lambda k: [((1,), WORD), ((tiles,), STEP)])
+
+
 gelu = lambda x: F.gelu(x, approximate="tanh")
 ROWS = [(65536, 4096), (131072, 1024), (16384, 8192), (4096, 16384), (8192, 4096)]
 FLAT = [(1 << 28,)]
@@ -532,6 +541,8 @@ CASES = [
      lambda e, s: dict(E=e, OP=0, EXCLUSIVE="false", REVERSE="false", C=64 if s[0] == 1 else 128)),
     ("recurrence_ring", recurrence, ["f32", "bf16"], [(1, 1 << 28)],
      lambda e, s: dict(E=e, EXCLUSIVE="false", REVERSE="false", V=16 // DTYPES[e].itemsize, T=128, W=1)),
+    ("recurrence_hopper", recurrence_lines, ["f32", "bf16"], [(1, 1 << 28)],
+     lambda e, s: dict(E=e, EXCLUSIVE="false", REVERSE="false")),
     ("recurrence_rows", recurrence, ["f32", "f16", "bf16"], [(8192, 32768)],
      lambda e, s: dict(E=e, EXCLUSIVE="false", REVERSE="false", V=16 // DTYPES[e].itemsize)),
     ("row_argmax_of", row_argmax, ["f16", "bf16", "f32"], ROWS[:1], lambda e, s: dict(E=e, N=s[1])),

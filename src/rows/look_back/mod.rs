@@ -34,7 +34,7 @@ mod steps;
 pub use columns::{asked_columns, before_columns, column_tile};
 pub use folds::{asked_totals, tell_total, warp_before};
 pub use step_folds::{asked_groups_of_steps, tell_step, value_before};
-pub use steps::{before_steps, composed, composed_before, composed_lanes};
+pub use steps::{before_steps, composed, composed_before, composed_lanes, composed_own};
 use tiki::prelude::*;
 
 /// Sums so far.

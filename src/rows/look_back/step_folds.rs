@@ -2,7 +2,7 @@
 //! has come since.
 //!
 //! A word of 64 bits a tile, in the order of the scan, those of a row from `start` on: the factor and the value that comes
-//! of zero, each as [`super::told`]. Steps do not commute, so a group is `T` tiles in a row: a thread of the block takes
+//! of zero, each as [`super::told`]. Steps do not commute, so a group is `T` tiles in a row: a thread takes
 //! one, lanes and then warps are composed in their order, and the value goes through one warp's step after the other's.
 //! What is combined with what depends on a tile's number alone. A block reads the group its last tile was in and those
 //! since, `K` at once, and nobody's word waits for another's.
@@ -22,6 +22,7 @@ pub fn tell_step(state: &mut Global<u64, 1>, number: usize, step: (f32, f32)) {
 #[tiki::device]
 pub fn asked_groups_of_steps<const T: usize, const K: usize>(
     state: &Global<u64, 1>,
+    thread: usize,
     start: usize,
     nth: usize,
     group: usize,
@@ -29,7 +30,7 @@ pub fn asked_groups_of_steps<const T: usize, const K: usize>(
     let mut words = [0u64; K];
     #[unroll]
     for k in 0..K {
-        let tile = T * (group + k) + thread_idx();
+        let tile = T * (group + k) + thread;
         // Where there is nothing to read, an index past the end reads 0 and costs no access.
         let at = if tile < nth {
             start + tile
@@ -42,18 +43,20 @@ pub fn asked_groups_of_steps<const T: usize, const K: usize>(
 }
 
 /// The value before tile `nth` of a row, of the value before group `seen.0` and of what was asked for from there on; with
-/// it the group that the tile is in, and the value before that. By all threads of the block, which meet here; `parts`
-/// holds `K` steps a warp.
+/// it the group that the tile is in, and the value before that. By threads 0 to `T` of a block or of a role, which meet
+/// here; `parts` holds `K` steps a warp, and is read until they meet again.
 #[tiki::device]
 pub fn value_before<const T: usize, const K: usize>(
     state: &Global<u64, 1>,
+    meet: &Barrier,
+    thread: usize,
     start: usize,
     nth: usize,
     seen: (usize, f32),
     asked: [u64; K],
     parts: (&Shared<f32>, &Shared<f32>),
 ) -> (f32, usize, f32) {
-    let warps = T / 32;
+    let (warps, warp) = (T / 32, thread / 32);
     let (mut group, mut value) = seen;
     let mut words = asked;
     let last = nth / T;
@@ -65,27 +68,27 @@ pub fn value_before<const T: usize, const K: usize>(
             let mut gone = false;
             #[unroll]
             for k in 0..K {
-                let tile = T * (group + k) + thread_idx();
+                let tile = T * (group + k) + thread;
                 gone = gone || (tile < nth && words[k] == 0);
             }
             missing = vote_any(gone);
             if missing {
-                words = asked_groups_of_steps::<T, K>(state, start, nth, group);
+                words = asked_groups_of_steps::<T, K>(state, thread, start, nth, group);
             }
         }
         #[unroll]
         for k in 0..K {
-            let there = T * (group + k) + thread_idx() < nth;
+            let there = T * (group + k) + thread < nth;
             let (a_word, b_word) = ((words[k] >> 32) as u32, words[k] as u32);
             let a = if there { untold(a_word) } else { 1.0 };
             let b = if there { untold(b_word) } else { 0.0 };
             let (warp_a, warp_b) = composed_lanes(a, b);
             if lane_idx() == 0 {
-                parts.0.set([k * warps + warp_idx()], warp_a);
-                parts.1.set([k * warps + warp_idx()], warp_b);
+                parts.0.set([k * warps + warp], warp_a);
+                parts.1.set([k * warps + warp], warp_b);
             }
         }
-        sync_block();
+        meet.sync();
         #[unroll]
         for k in 0..K {
             #[unroll]
@@ -97,11 +100,12 @@ pub fn value_before<const T: usize, const K: usize>(
         }
         more = group + K <= last;
         group = if more { group + K } else { last };
-        if more {
-            words = asked_groups_of_steps::<T, K>(state, start, nth, group);
+        if !more {
+            break;
         }
+        words = asked_groups_of_steps::<T, K>(state, thread, start, nth, group);
         // The next round's parts lie where these do.
-        sync_block();
+        meet.sync();
     }
     (before, group, value)
 }

@@ -27,6 +27,21 @@ pub fn composed_lanes(own_a: f32, own_b: f32) -> (f32, f32) {
     (a, b)
 }
 
+/// A thread's own steps composed in the order of the scan.
+#[tiki::device]
+pub fn composed_own<const REVERSE: bool>(a: &Register<f32>, b: &Register<f32>) -> (f32, f32) {
+    let (mut all_a, mut all_b) = (1.0f32, 0.0f32);
+    let own = a.raw().len();
+    #[unroll]
+    for k in 0..own {
+        let i = if REVERSE { own - 1 - k } else { k };
+        let next = composed(all_a, all_b, a.raw()[i], b.raw()[i]);
+        all_a = next.0;
+        all_b = next.1;
+    }
+    (all_a, all_b)
+}
+
 /// The steps of the lanes up to this one composed in the order of the scan, and of those before it.
 #[tiki::device]
 pub fn composed_before<const REVERSE: bool>(a: f32, b: f32) -> ((f32, f32), (f32, f32)) {
