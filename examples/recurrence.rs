@@ -7,7 +7,11 @@
 //! - `recurrence`: a block a tile; rows whose width is a multiple of `V`, with 1 of any width. (For many rows: `recurrence_rows`.)
 //! - `recurrence_ring`: the one for a long row, of a multiple of `V`. Blocks that stay take tile after tile, by asynchronous copies
 //!   into a ring of `S` stages, as in `scan_ring`: totals are published as soon as a tile has come, results `W` tiles
-//!   later. Each thread scans neighbours, so that few steps go through shuffles; results leave through the stage.
+//!   later. Every block keeps the value before a group of `T` tiles and composes the totals since, `K` a thread and all at
+//!   once. Each thread scans neighbours, so that few steps go through shuffles: what comes before its first goes into that,
+//!   so that no products of factors are needed. Results leave through the stage.
+//!
+//! (On Hopper and for rows of whole lines of 128 bytes: `recurrence_hopper`, faster.)
 //!
 //! Computed in f32, each step by one rounding. Products of factors must stay finite. After a NaN everything is NaN.
 //!
@@ -19,8 +23,8 @@ mod program;
 use std::process::ExitCode;
 use tiki::prelude::*;
 use tiki::rows::look_back::{
-    asked_step_groups, asked_steps, before_steps, composed, publish_step, steps_in_group,
-    value_with_groups,
+    asked_groups_of_steps, before_steps, composed, composed_before, composed_own, take_tile,
+    taken_tile, tell_step, value_before,
 };
 
 /// What a tile comes to, of the scanned products and sums, and of the factors and values themselves: in all lanes of the
@@ -71,10 +75,7 @@ pub fn recurrence<
     require!(a.shape() == b.shape() && out.shape() == b.shape() && b.dim(1).is_multiple_of(V));
     let number = Shared::<u32>::new(layout!((1):(1)));
     let carry = Shared::<f32>::new(layout!((1):(1)));
-    if thread_idx() == 0 {
-        let taken = ticket.atom_add([0], 1, Order::Relaxed, Scope::Device);
-        number.set([0], taken);
-    }
+    take_tile(ticket, &number, 0);
     sync_block();
     let tiles = b.dim(1).div_ceil(N);
     let mine = number.get([0]) as usize;
@@ -99,14 +100,13 @@ pub fn recurrence<
     out.tile_mut([1, N], at).store(&y.cast::<E>());
 }
 
-#[tiki::kernel(threads = T, grid = persistent,
-    workspace(ticket = [1], state = [b.dim(0), 3 * b.dim(1).div_ceil(N)]), build(
-    (E = f32, EXCLUSIVE = true, REVERSE = true, N = 2048, V = 4, T = 128, S = 3, W = 1),
-    (E = f32, EXCLUSIVE = false, REVERSE = false, N = 128, V = 4, T = 32, S = 4, W = 2),
-    (E = f32, EXCLUSIVE = false, REVERSE = false, N = 2048, V = 4, T = 128, S = 4, W = 2),
-    (E = bf16, EXCLUSIVE = false, REVERSE = false, N = 4096, V = 8, T = 128, S = 4, W = 2),
-    (E = f32, EXCLUSIVE = false, REVERSE = false, N = 2048, V = 4, T = 128, S = 3, W = 1),
-    (E = bf16, EXCLUSIVE = false, REVERSE = false, N = 4096, V = 8, T = 128, S = 3, W = 1),
+#[tiki::kernel(threads = T, blocks_per_sm = B, grid = persistent,
+    workspace(ticket = [1], state = [b.dim(0) * b.dim(1).div_ceil(N)]), build(
+    (E = f32, EXCLUSIVE = true, REVERSE = true, N = 2048, V = 4, T = 128, S = 3, W = 1, K = 1, B = 2),
+    (E = f32, EXCLUSIVE = false, REVERSE = false, N = 128, V = 4, T = 32, S = 4, W = 2, K = 4, B = 2),
+    (E = f32, EXCLUSIVE = false, REVERSE = false, N = 4096, V = 4, T = 128, S = 3, W = 1, K = 3, B = 2),
+    (E = f16, EXCLUSIVE = false, REVERSE = true, N = 4096, V = 8, T = 64, S = 4, W = 2, K = 2, B = 2),
+    (E = bf16, EXCLUSIVE = false, REVERSE = false, N = 8192, V = 8, T = 128, S = 3, W = 1, K = 3, B = 2),
 ))]
 pub fn recurrence_ring<
     E: Element,
@@ -117,149 +117,166 @@ pub fn recurrence_ring<
     const T: usize,
     const S: usize,
     const W: usize,
+    const K: usize,
+    const B: usize,
 >(
     a: &Global<E>,
     b: &Global<E>,
     out: &mut Global<E>,
     ticket: &mut Global<u32, 1>,
-    state: &mut Global<u64>,
+    state: &mut Global<u64, 1>,
 ) {
     require!(a.shape() == b.shape() && out.shape() == b.shape() && b.dim(1).is_multiple_of(V));
-    // Each thread scans neighbours, 16 bytes at a time: the swizzle lets eight threads read eight banks of them.
-    let own = N / T;
-    let neighbours =
-        ThreadMap::new(layout!((1, T):(1, 1)), layout!((1, own):(own, 1))).vector_up_to(V);
+    let (own, warps, held_parts) = (N / T, T / 32, K * T / 32);
     let swizzle = Swizzle::new(3, if V == 4 { 2 } else { 3 }, 3);
     let a_s = Shared::<E>::stages(S, layout!((1, N):(N, 1)).swizzle(swizzle));
     let b_s = Shared::<E>::stages(S, layout!((1, N):(N, 1)).swizzle(swizzle));
-    let numbers = Shared::<u32>::new(layout!((S):(1)));
-    let carry = Shared::<f32>::new(layout!((1):(1)));
-    // The tiles of `W` stages wait, the others are on their way.
-    let (pipe, load) = (Pipeline::cp_async(S - W), Load::cp_async(T));
+    // The same with a column for each thread.
+    let a_c = |s: usize| {
+        a_s.stage(s)
+            .arranged(layout!((own, T):(1, own)).swizzle(swizzle))
+    };
+    let b_c = |s: usize| {
+        b_s.stage(s)
+            .arranged(layout!((own, T):(1, own)).swizzle(swizzle))
+    };
+    let columns =
+        ThreadMap::new(layout!((1, T):(1, 1)), layout!((own, 1):(1, own))).vector_up_to(V);
     let lines = ThreadMap::linear(T).vector_up_to(V);
-    // One of nothing, if a row is empty.
+    let numbers = Shared::<u32>::new(layout!((S):(1)));
+    let totals_a = Shared::<f32>::new(layout!((warps):(1)));
+    let totals_b = Shared::<f32>::new(layout!((warps):(1)));
+    let parts_a = Shared::<f32>::new(layout!((held_parts):(1)));
+    let parts_b = Shared::<f32>::new(layout!((held_parts):(1)));
+    let (pipe, load) = (Pipeline::cp_async(S - W), Load::cp_async(T));
+    let meet = Barrier::named(T);
     let tiles = if b.dim(1) > 0 {
         b.dim(1).div_ceil(N)
     } else {
         1
     };
     let count = b.dim(0) * tiles;
-    let place = |number: usize| {
-        let nth = number % tiles;
-        [number / tiles, if REVERSE { tiles - 1 - nth } else { nth }]
-    };
-    // The tile's place among its row's in the order of the scan; past the last tile, one that waits for nothing.
-    let order = |number: usize| if number < count { number % tiles } else { 0 };
+    let row_of = |number: usize| (number as u32 / tiles as u32) as usize;
+    let place = |row: usize, nth: usize| [row, if REVERSE { tiles - 1 - nth } else { nth }];
     // Past the last tile nothing is read; past a row's end stand zeros, by which a recurrence begins anew.
     let fetch = |stage: usize| {
         let _ = pipe.acquire();
         let number = numbers.get([stage]) as usize;
-        load.copy(&a.tile([1, N], place(number)), a_s.stage(stage));
-        load.copy(&b.tile([1, N], place(number)), b_s.stage(stage));
+        let row = row_of(number);
+        let at = place(row, number - row * tiles);
+        load.copy(&a.tile([1, N], at), a_s.stage(stage));
+        load.copy(&b.tile([1, N], at), b_s.stage(stage));
         pipe.commit();
     };
     #[unroll]
     for k in 0..S - 1 - W {
-        if thread_idx() == 0 {
-            let taken = ticket.atom_add([0], 1, Order::Relaxed, Scope::Device);
-            numbers.set([k], taken);
-        }
+        take_tile(ticket, &numbers, k);
         sync_block();
         fetch(k);
     }
-    if thread_idx() == 0 {
-        let taken = ticket.atom_add([0], 1, Order::Relaxed, Scope::Device);
-        numbers.set([S - 1 - W], taken);
-    }
-    // The warp that holds the last element looks back.
-    let keeper = warp_idx() == (if REVERSE { 0 } else { T / 32 - 1 });
+    take_tile(ticket, &numbers, S - 1 - W);
     let mut slot = 0;
     let mut mine = numbers.get([0]) as usize;
-    let (mut late, mut late_a, mut late_b) = (count, 1.0f32, 0.0f32);
-    let (mut held, mut held_a, mut held_b) = (count, 1.0f32, 0.0f32);
-    let (mut within_a, mut within_b) = (1.0f32, 0.0f32);
+    let (mut late, mut late_nth, mut late_a, mut late_b) = (count, 0, 1.0f32, 0.0f32);
+    let (mut held, mut held_nth, mut held_a, mut held_b) = (count, 0, 1.0f32, 0.0f32);
+    // The value before the group of `T` tiles that the held tile may be in.
+    let (mut start, mut group, mut value) = (count, 0, 0.0f32);
     let mut left = W;
     while left > 0 {
         let _ = pipe.wait();
         fetch((slot + S - 1 - W) % S);
         let first = (slot + S - W) % S;
-        // What is asked for here is needed after the present tile's total.
-        let mut taken = 0u32;
-        if thread_idx() == 0 {
-            taken = ticket.atom_add([0], 1, Order::Relaxed, Scope::Device);
-        }
         if W == 1 {
             held = late;
+            held_nth = late_nth;
             held_a = late_a;
             held_b = late_b;
         }
-        let (row, nth) = (held / tiles, order(held));
-        let (late_row, late_nth) = (late / tiles, order(late));
-        let (mut near, mut far) = ((0u64, 0u64), (0u64, 0u64, 0u64));
-        if keeper {
-            near = asked_steps(state, late_row, late_nth, tiles);
-            far = asked_step_groups(state, row, nth, tiles);
+        if held - held_nth != start {
+            start = held - held_nth;
+            group = 0;
+            value = 0.0;
         }
-        let factors = a_s.stage(slot).load(neighbours).cast::<f32>();
-        let values = b_s.stage(slot).load(neighbours).cast::<f32>();
-        let sums = values.row_scan_affine(&factors, EXCLUSIVE, REVERSE);
-        let products = factors.row_scan_product(EXCLUSIVE, REVERSE);
-        let (mut total, mut within) = ((1.0f32, 0.0f32), (1.0f32, 0.0f32));
-        if keeper {
-            total = tile_steps::<EXCLUSIVE, REVERSE>(&products, &sums, &factors, &values);
-            if lane_idx() == 0 {
-                publish_step(state, mine / tiles, order(mine), tiles, total);
-            }
-            // The oldest first: nothing of a tile may wait for one that comes after it.
-            if W == 1 {
-                within = steps_in_group(state, late_row, late_nth, tiles, (late_a, late_b), near);
-                within_a = within.0;
-                within_b = within.1;
-            }
-            let before = value_with_groups(
-                state,
-                row,
-                nth,
-                tiles,
-                (held_a, held_b),
-                (within_a, within_b),
-                far,
-            );
-            if lane_idx() == 0 {
-                carry.set([0], before);
-            }
-            if W == 2 {
-                within = steps_in_group(state, late_row, late_nth, tiles, (late_a, late_b), near);
-            }
+        let words = asked_groups_of_steps::<T, K>(state, thread_idx(), start, held_nth, group);
+        let nth = if mine < count {
+            mine - row_of(mine) * tiles
+        } else {
+            0
+        };
+        let factors = a_c(slot).load(columns).cast::<f32>();
+        let values = b_c(slot).load(columns).cast::<f32>();
+        let own_step = composed_own::<REVERSE>(&factors, &values);
+        let (upto, ahead) = composed_before::<REVERSE>(own_step.0, own_step.1);
+        if lane_idx() == (if REVERSE { 0 } else { 31 }) {
+            totals_a.set([warp_idx()], upto.0);
+            totals_b.set([warp_idx()], upto.1);
+        }
+        sync_block();
+        let (mut total_a, mut total_b) = (1.0f32, 0.0f32);
+        let (mut front_a, mut front_b) = (1.0f32, 0.0f32);
+        #[unroll]
+        for k in 0..warps {
+            let w = if REVERSE { warps - 1 - k } else { k };
+            front_a = if w == warp_idx() { total_a } else { front_a };
+            front_b = if w == warp_idx() { total_b } else { front_b };
+            let next = composed(total_a, total_b, totals_a.get([w]), totals_b.get([w]));
+            total_a = next.0;
+            total_b = next.1;
+        }
+        let ahead = composed(front_a, front_b, ahead.0, ahead.1);
+        if thread_idx() == 0 {
+            tell_step(state, mine, (total_a, total_b));
+        }
+        // Late: who holds a tile that he has not begun to load makes all wait that come after it.
+        let taken = taken_tile(ticket);
+        let seen = (group, value);
+        let parts = (&parts_a, &parts_b);
+        let seen = value_before::<T, K>(
+            state,
+            &meet,
+            thread_idx(),
+            start,
+            held_nth,
+            seen,
+            words,
+            parts,
+        );
+        group = seen.1;
+        value = seen.2;
+        if held < count {
+            let enter = fma(held_a, seen.0, held_b);
+            let factors = a_c(first).load(columns).cast::<f32>();
+            let values = b_c(first).load(columns).cast::<f32>();
+            // What comes before the thread's first is put into it.
+            let edge = if REVERSE { own - 1 } else { 0 };
+            let entry = fma(factors.raw()[edge], enter, values.raw()[edge]);
+            let values = values.map_at(|v, [i, _]| if i == edge { entry } else { v });
+            let y = values.col_scan_affine(&factors, EXCLUSIVE, REVERSE);
+            let y = if EXCLUSIVE {
+                y.map_at(|v, [i, _]| if i == edge { enter } else { v })
+            } else {
+                y.map(|v| v)
+            };
+            b_c(first).store(&y.cast::<E>());
+            sync_block();
+            let y = b_s.stage(first).load(lines);
+            out.tile_mut([1, N], place(row_of(held), held_nth))
+                .store(&y);
         }
         if thread_idx() == 0 {
             numbers.set([first], taken);
-        }
-        if held < count {
-            let factors = a_s.stage(first).load(neighbours).cast::<f32>();
-            let values = b_s.stage(first).load(neighbours).cast::<f32>();
-            let sums = values.row_scan_affine(&factors, EXCLUSIVE, REVERSE);
-            let products = factors.row_scan_product(EXCLUSIVE, REVERSE);
-            sync_block();
-            let before = carry.get([0]);
-            let y = products.zip(&sums, |a, b| fma(a, before, b)).cast::<E>();
-            // Back to where its values came from, and out by whole lines.
-            let y = y.redistribute_through(&b_s.stage(first), lines);
-            out.tile_mut([1, N], place(held)).store(&y);
         }
         if mine >= count {
             left -= 1;
         }
         held = late;
+        held_nth = late_nth;
         held_a = late_a;
         held_b = late_b;
-        if W == 2 {
-            within_a = within.0;
-            within_b = within.1;
-        }
         late = mine;
-        late_a = total.0;
-        late_b = total.1;
+        late_nth = nth;
+        late_a = ahead.0;
+        late_b = ahead.1;
         slot = if slot == S - 1 { 0 } else { slot + 1 };
         mine = numbers.get([slot]) as usize;
     }

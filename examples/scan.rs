@@ -24,7 +24,9 @@ mod program;
 
 use std::process::ExitCode;
 use tiki::prelude::*;
-use tiki::rows::look_back::{SUM, asked_totals, before_tile, joined, marked, nothing, warp_before};
+use tiki::rows::look_back::{
+    SUM, asked_totals, before_tile, joined, nothing, take_tile, taken_tile, tell_total, warp_before,
+};
 
 /// What a tile comes to, of its scan and its values: in all lanes of the warp that holds the last element in the order of
 /// the scan.
@@ -79,10 +81,7 @@ pub fn scan<
     require!(out.shape() == x.shape() && x.dim(1).is_multiple_of(V));
     let number = Shared::<u32>::new(layout!((1):(1)));
     let carry = Shared::<f32>::new(layout!((1):(1)));
-    if thread_idx() == 0 {
-        let taken = ticket.atom_add([0], 1, Order::Relaxed, Scope::Device);
-        number.set([0], taken);
-    }
+    take_tile(ticket, &number, 0);
     sync_block();
     let tiles = x.dim(1).div_ceil(N);
     let mine = number.get([0]) as usize;
@@ -135,7 +134,7 @@ pub fn scan_ring<
     x: &Global<E>,
     out: &mut Global<E>,
     ticket: &mut Global<u32, 1>,
-    state: &mut Global<u64, 1>,
+    state: &mut Global<u32, 1>,
 ) {
     require!(out.shape() == x.shape() && x.dim(1).is_multiple_of(V));
     let (own, warps) = (N / T, T / 32);
@@ -182,17 +181,11 @@ pub fn scan_ring<
     };
     #[unroll]
     for k in 0..S - 1 - W {
-        if thread_idx() == 0 {
-            let taken = ticket.atom_add([0], 1, Order::Relaxed, Scope::Device);
-            numbers.set([k], taken);
-        }
+        take_tile(ticket, &numbers, k);
         sync_block();
         fetch(k);
     }
-    if thread_idx() == 0 {
-        let taken = ticket.atom_add([0], 1, Order::Relaxed, Scope::Device);
-        numbers.set([S - 1 - W], taken);
-    }
+    take_tile(ticket, &numbers, S - 1 - W);
     let mut slot = 0;
     let mut mine = numbers.get([0]) as usize;
     let (mut late, mut late_nth, mut late_ahead) = (count, 0, 0.0f32);
@@ -203,10 +196,6 @@ pub fn scan_ring<
         let _ = pipe.wait();
         fetch((slot + S - 1 - W) % S);
         let first = (slot + S - W) % S;
-        let mut taken = 0u32;
-        if thread_idx() == 0 {
-            taken = ticket.atom_add([0], 1, Order::Relaxed, Scope::Device);
-        }
         if W == 1 {
             held = late;
             held_nth = late_nth;
@@ -249,9 +238,6 @@ pub fn scan_ring<
         if whole {
             totals.set([warp_idx()], upto);
         }
-        if thread_idx() == 0 {
-            numbers.set([first], taken);
-        }
         sync_block();
         let (mut total, mut front) = (nothing::<OP>(), nothing::<OP>());
         #[unroll]
@@ -262,8 +248,10 @@ pub fn scan_ring<
         }
         ahead = joined::<OP>(front, ahead);
         if thread_idx() == 0 {
-            state.set_with([mine], marked(total), Order::Relaxed, Scope::Device);
+            tell_total(state, mine, total);
         }
+        // Late: who holds a tile that he has not begun to load makes all wait that come after it.
+        let taken = taken_tile(ticket);
         let seen = warp_before::<OP, T, K>(state, start, held_nth, (group, sum), words);
         group = seen.1;
         sum = seen.2;
@@ -289,6 +277,9 @@ pub fn scan_ring<
             let y = ring.stage(first).load(lines);
             out.tile_mut([1, N], place(row_of(held), held_nth))
                 .store(&y);
+        }
+        if thread_idx() == 0 {
+            numbers.set([first], taken);
         }
         if mine >= count {
             left -= 1;

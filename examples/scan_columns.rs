@@ -25,7 +25,9 @@ mod program;
 
 use std::process::ExitCode;
 use tiki::prelude::*;
-use tiki::rows::look_back::{asked_columns, before_columns, joined, nothing};
+use tiki::rows::look_back::{
+    asked_columns, before_columns, column_tile, joined, nothing, take_tile, taken_tile,
+};
 
 /// The totals of a tile's columns, of its scan and its values: told by the threads with the last row, in the order of the
 /// scan.
@@ -63,13 +65,13 @@ pub fn tell_totals<
 }
 
 #[tiki::kernel(threads = T, grid = [x.dim(0) * x.dim(1).div_ceil(R) * x.dim(2).div_ceil(C)],
-    workspace(ticket = [1], state = [x.dim(1).div_ceil(R) + x.dim(1).div_ceil(R).div_ceil(4),
+    workspace(ticket = [1], state = [x.dim(1).div_ceil(R) + x.dim(1).div_ceil(R).div_ceil(G),
         x.dim(0) * x.dim(2).div_ceil(C) * C]), build(
-    (E = f32, OP = 0, EXCLUSIVE = false, REVERSE = false, R = 128, C = 32, V = 1, T = 256),
-    (E = f32, OP = 0, EXCLUSIVE = true, REVERSE = true, R = 128, C = 32, V = 1, T = 256),
-    (E = f32, OP = 1, EXCLUSIVE = false, REVERSE = false, R = 128, C = 32, V = 1, T = 256),
-    (E = bf16, OP = 1, EXCLUSIVE = true, REVERSE = true, R = 128, C = 64, V = 8, T = 256),
-    (E = f32, OP = 0, EXCLUSIVE = false, REVERSE = false, R = 256, C = 64, V = 4, T = 256),
+    (E = f32, OP = 0, EXCLUSIVE = false, REVERSE = false, R = 128, C = 32, V = 1, T = 256, G = 4, P = 1),
+    (E = f32, OP = 0, EXCLUSIVE = true, REVERSE = true, R = 128, C = 32, V = 1, T = 256, G = 2, P = 2),
+    (E = f32, OP = 1, EXCLUSIVE = false, REVERSE = false, R = 128, C = 32, V = 1, T = 256, G = 4, P = 1),
+    (E = bf16, OP = 1, EXCLUSIVE = true, REVERSE = true, R = 128, C = 64, V = 8, T = 256, G = 4, P = 8),
+    (E = f32, OP = 0, EXCLUSIVE = false, REVERSE = false, R = 256, C = 64, V = 4, T = 256, G = 4, P = 2),
 ))]
 pub fn scan_columns<
     E: Element,
@@ -80,27 +82,24 @@ pub fn scan_columns<
     const C: usize,
     const V: usize,
     const T: usize,
+    const G: usize,
+    const P: usize,
 >(
     x: &Global<E, 3>,
     out: &mut Global<E, 3>,
     ticket: &mut Global<u32, 1>,
-    state: &mut Global<u64>,
+    state: &mut Global<u32>,
 ) {
     require!(out.shape() == x.shape() && x.dim(2).is_multiple_of(V));
     let number = Shared::<u32>::new(layout!((1):(1)));
     let totals = Shared::<f32>::new(layout!((C):(1)));
     let carry = Shared::<f32>::new(layout!((C):(1)));
-    if thread_idx() == 0 {
-        let taken = ticket.atom_add([0], 1, Order::Relaxed, Scope::Device);
-        number.set([0], taken);
-    }
+    take_tile(ticket, &number, 0);
     sync_block();
     let mine = number.get([0]) as usize;
     let (tiles, strips) = (x.dim(1).div_ceil(R), x.dim(2).div_ceil(C));
-    let (nth, beside) = (mine / (x.dim(0) * strips), mine % (x.dim(0) * strips));
-    let (outer, strip) = (beside / strips, beside % strips);
+    let (nth, outer, strip) = column_tile::<P>(mine, x.dim(0), strips, tiles);
     let at = [if REVERSE { tiles - 1 - nth } else { nth }, strip];
-
     let wide = C / V;
     let deep = T / wide;
     let high = R / deep;
@@ -113,8 +112,8 @@ pub fn scan_columns<
     } else {
         (0, 0)
     };
-    let column = beside * C + own;
-    let asked = asked_columns::<4>(state, column, above, tiles);
+    let column = (outer * strips + strip) * C + own;
+    let asked = asked_columns::<G>(state, column, above, tiles);
     let sums = if OP == 0 {
         v.col_scan_sum(EXCLUSIVE, REVERSE)
     } else {
@@ -124,7 +123,7 @@ pub fn scan_columns<
     sync_block();
     if thread_idx() < C {
         let total = totals.get([own]);
-        let before = before_columns::<OP, 4>(state, column, nth, tiles, total, asked);
+        let before = before_columns::<OP, G>(state, column, nth, tiles, total, asked);
         carry.set([own], before);
     }
     sync_block();
@@ -150,15 +149,15 @@ pub fn column_values<const OP: usize, const REVERSE: bool>(
 }
 
 #[tiki::kernel(threads = T, blocks_per_sm = B, grid = persistent,
-    workspace(ticket = [1], state = [x.dim(1).div_ceil(R) + x.dim(1).div_ceil(R).div_ceil(4),
+    workspace(ticket = [1], state = [x.dim(1).div_ceil(R) + x.dim(1).div_ceil(R).div_ceil(G),
         x.dim(0) * x.dim(2).div_ceil(C) * C]), build(
-    (E = f32, OP = 0, EXCLUSIVE = true, REVERSE = true, R = 128, C = 32, V = 1, T = 256, S = 2, B = 1),
-    (E = f32, OP = 1, EXCLUSIVE = false, REVERSE = false, R = 128, C = 32, V = 4, T = 128, S = 3, B = 4),
-    (E = bf16, OP = 1, EXCLUSIVE = true, REVERSE = true, R = 128, C = 64, V = 8, T = 256, S = 2, B = 1),
-    (E = bf16, OP = 0, EXCLUSIVE = false, REVERSE = false, R = 256, C = 64, V = 8, T = 128, S = 3, B = 2),
-    (E = f16, OP = 0, EXCLUSIVE = false, REVERSE = false, R = 256, C = 64, V = 8, T = 128, S = 3, B = 2),
-    (E = bf16, OP = 0, EXCLUSIVE = false, REVERSE = false, R = 128, C = 128, V = 8, T = 128, S = 3, B = 2),
-    (E = f16, OP = 0, EXCLUSIVE = false, REVERSE = false, R = 128, C = 128, V = 8, T = 128, S = 3, B = 2),
+    (E = f32, OP = 0, EXCLUSIVE = true, REVERSE = true, R = 128, C = 32, V = 1, T = 256, S = 2, B = 1, G = 2, P = 2),
+    (E = f32, OP = 1, EXCLUSIVE = false, REVERSE = false, R = 128, C = 32, V = 4, T = 128, S = 3, B = 4, G = 4, P = 1),
+    (E = bf16, OP = 1, EXCLUSIVE = true, REVERSE = true, R = 128, C = 64, V = 8, T = 256, S = 2, B = 1, G = 4, P = 8),
+    (E = bf16, OP = 0, EXCLUSIVE = false, REVERSE = false, R = 256, C = 64, V = 8, T = 128, S = 3, B = 2, G = 4, P = 1),
+    (E = f16, OP = 0, EXCLUSIVE = false, REVERSE = false, R = 256, C = 64, V = 8, T = 128, S = 3, B = 2, G = 4, P = 1),
+    (E = bf16, OP = 0, EXCLUSIVE = false, REVERSE = false, R = 128, C = 128, V = 8, T = 128, S = 3, B = 2, G = 4, P = 1),
+    (E = f16, OP = 0, EXCLUSIVE = false, REVERSE = false, R = 128, C = 128, V = 8, T = 128, S = 3, B = 2, G = 4, P = 1),
 ))]
 pub fn scan_columns_ring<
     E: Element,
@@ -171,11 +170,13 @@ pub fn scan_columns_ring<
     const T: usize,
     const S: usize,
     const B: usize,
+    const G: usize,
+    const P: usize,
 >(
     x: &Global<E, 3>,
     out: &mut Global<E, 3>,
     ticket: &mut Global<u32, 1>,
-    state: &mut Global<u64>,
+    state: &mut Global<u32>,
 ) {
     require!(out.shape() == x.shape() && x.dim(2).is_multiple_of(V));
     let ring = Shared::<E>::stages(S, layout!((R, C):(C, 1)));
@@ -189,65 +190,52 @@ pub fn scan_columns_ring<
     let map =
         ThreadMap::new(layout!((deep, wide):(wide, 1)), layout!((high, V):(V, 1))).vector_up_to(V);
     let (tiles, strips) = (x.dim(1).div_ceil(R), x.dim(2).div_ceil(C));
-    let lying = x.dim(0) * strips;
-    let count = lying * tiles;
-    // One, if there is nothing.
-    let across = if lying > 0 { lying as u32 } else { 1 };
-    let height = |number: usize| (number as u32 / across) as usize;
-    let fetch = |stage: usize| {
-        let _ = pipe.acquire();
-        let number = numbers.get([stage]) as usize;
-        let nth = height(number);
-        let beside = number - nth * across as usize;
-        let outer = (beside as u32 / strips as u32) as usize;
-        // Past the last tile: nothing is read.
-        let row = if REVERSE && nth < tiles {
+    let count = x.dim(0) * strips * tiles;
+    // Past the last tile, one below the last: nothing is read.
+    let place = |number: usize| {
+        if number < count {
+            column_tile::<P>(number, x.dim(0), strips, tiles)
+        } else {
+            (tiles, 0, 0)
+        }
+    };
+    let row = |nth: usize| {
+        if REVERSE && nth < tiles {
             tiles - 1 - nth
         } else {
             nth
-        };
+        }
+    };
+    let fetch = |stage: usize| {
+        let _ = pipe.acquire();
+        let (nth, outer, strip) = place(numbers.get([stage]) as usize);
         load.copy(
-            &x.at([outer]).tile([R, C], [row, beside - outer * strips]),
+            &x.at([outer]).tile([R, C], [row(nth), strip]),
             ring.stage(stage),
         );
         pipe.commit();
     };
     #[unroll]
     for k in 0..S - 1 {
-        if thread_idx() == 0 {
-            let taken = ticket.atom_add([0], 1, Order::Relaxed, Scope::Device);
-            numbers.set([k], taken);
-        }
+        take_tile(ticket, &numbers, k);
         sync_block();
         fetch(k);
     }
-    if thread_idx() == 0 {
-        let taken = ticket.atom_add([0], 1, Order::Relaxed, Scope::Device);
-        numbers.set([S - 1], taken);
-    }
+    take_tile(ticket, &numbers, S - 1);
     let mut slot = 0;
     let mut mine = numbers.get([0]) as usize;
     while mine < count {
         let _ = pipe.wait();
         fetch((slot + S - 1) % S);
-        let mut taken = 0u32;
-        if thread_idx() == 0 {
-            taken = ticket.atom_add([0], 1, Order::Relaxed, Scope::Device);
-        }
-        let nth = height(mine);
-        let beside = mine - nth * across as usize;
-        let outer = (beside as u32 / strips as u32) as usize;
-        let at = [
-            if REVERSE { tiles - 1 - nth } else { nth },
-            beside - outer * strips,
-        ];
+        let (nth, outer, strip) = place(mine);
+        let at = [row(nth), strip];
         let (own, above) = if thread_idx() < C {
             (thread_idx(), nth)
         } else {
             (0, 0)
         };
-        let column = beside * C + own;
-        let asked = asked_columns::<4>(state, column, above, tiles);
+        let column = (outer * strips + strip) * C + own;
+        let asked = asked_columns::<G>(state, column, above, tiles);
         let v = column_values::<OP, REVERSE>(
             &ring.stage(slot).load(map).cast::<f32>(),
             x.dim(1) - at[0] * R,
@@ -258,13 +246,12 @@ pub fn scan_columns_ring<
             v.col_scan_max_propagate_nan(EXCLUSIVE, REVERSE)
         };
         tell_totals::<OP, EXCLUSIVE, REVERSE, C, V, T>(&sums, &v, &totals);
-        if thread_idx() == 0 {
-            numbers.set([slot], taken);
-        }
+        // Late: who holds a tile that he has not begun to load makes those below it wait.
+        let taken = taken_tile(ticket);
         sync_block();
         if thread_idx() < C {
             let total = totals.get([own]);
-            let before = before_columns::<OP, 4>(state, column, nth, tiles, total, asked);
+            let before = before_columns::<OP, G>(state, column, nth, tiles, total, asked);
             carry.set([own], before);
         }
         sync_block();
@@ -273,6 +260,9 @@ pub fn scan_columns_ring<
         out.at_mut([outer])
             .tile_mut([R, C], at)
             .store(&y.cast::<E>());
+        if thread_idx() == 0 {
+            numbers.set([slot], taken);
+        }
         slot = if slot == S - 1 { 0 } else { slot + 1 };
         mine = numbers.get([slot]) as usize;
     }
@@ -289,7 +279,7 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
         .collect();
     let input = device.tensor_from(&x, [1, rows, columns])?;
     let mut out = device.zeros::<f32, 3>([1, rows, columns])?;
-    scan_columns::<f32, 0, false, false, 128, 32, 1, 256>::launch(
+    scan_columns::<f32, 0, false, false, 128, 32, 1, 256, 4, 1>::launch(
         &device.stream(),
         &input,
         &mut out,
@@ -309,7 +299,7 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
     );
     println!(
         "{}",
-        scan_columns::<f32, 0, false, false, 128, 32, 1, 256>::REPORT
+        scan_columns::<f32, 0, false, false, 128, 32, 1, 256, 4, 1>::REPORT
     );
     Ok(wrong == 0)
 }

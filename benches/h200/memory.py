@@ -44,6 +44,34 @@ def up(a, b):
     return -(-a // b)
 
 
+MAP_TYPES = {
+    torch.float16: cu.CUtensorMapDataType.CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
+    torch.bfloat16: cu.CUtensorMapDataType.CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
+    torch.float32: cu.CUtensorMapDataType.CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
+}
+SWIZZLES = {
+    0: cu.CUtensorMapSwizzle.CU_TENSOR_MAP_SWIZZLE_NONE,
+    32: cu.CUtensorMapSwizzle.CU_TENSOR_MAP_SWIZZLE_32B,
+    64: cu.CUtensorMapSwizzle.CU_TENSOR_MAP_SWIZZLE_64B,
+    128: cu.CUtensorMapSwizzle.CU_TENSOR_MAP_SWIZZLE_128B,
+}
+
+
+def tensor_map(t, box, swizzle):
+    """A tensor map of these boxes: its address, a multiple of 64, and the memory it lies in."""
+    integers = lambda kind, values: [kind(v) for v in reversed(values)]
+    strides = [s * t.element_size() for s in t.stride()]
+    made = check(cu.cuTensorMapEncodeTiled(
+        MAP_TYPES[t.dtype], t.dim(), t.data_ptr(), integers(cu.cuuint64_t, list(t.shape)), integers(cu.cuuint64_t, strides[:-1]),
+        integers(cu.cuuint32_t, box), [cu.cuuint32_t(1)] * t.dim(), cu.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE,
+        SWIZZLES[swizzle], cu.CUtensorMapL2promotion.CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+        cu.CUtensorMapFloatOOBfill.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE))
+    memory = (ctypes.c_ubyte * 192)()
+    at = (ctypes.addressof(memory) + 63) // 64 * 64
+    ctypes.memmove(at, int(made.getPtr()), 128)
+    return at, memory
+
+
 class Kernel:
     """One instance: its parameters, and the loaded entry."""
 
@@ -56,7 +84,10 @@ class Kernel:
         values = re.findall(r"(\w+) = (\w+)", self.title)
         self.args = {k: int(v) if v.isdigit() else v for k, v in values}
         self.entry = re.search(r"\.entry (\w+)\(", self.text).group(1)
-        self.params = re.findall(r"\.param \.(\w+) (\w+)", self.text)
+        self.params = re.findall(r"\.param \.([uf]\d+) (\w+)", self.text)
+        # Tensor maps come after them, named by the tensor: `x_map0: box [1, 128, 32], swizzle 128`.
+        self.maps = [(name, eval(box), int(swizzle)) for name, box, swizzle in
+                     re.findall(r"^// (\w+)_map\d+: box (\[.*?\]), swizzle (\d+)", self.text, re.M)]
         # Shared memory beyond 48 KiB is dynamic: as much as the title's lines say.
         dynamic = ".extern .shared" in self.text
         ends = [int(n) for n in re.findall(r"// shared_memory\[\d+\.\.(\d+)\]", self.text)]
@@ -85,7 +116,10 @@ class Kernel:
             flat += [a.data_ptr(), *a.shape] if isinstance(a, torch.Tensor) else [a]
         assert len(flat) == len(self.params), (self.title, self.params)
         values = [CTYPES[t](v) for (t, _), v in zip(self.params, flat)]
-        pointers = (ctypes.c_void_p * len(values))(*[ctypes.addressof(v) for v in values])
+        names = list(dict.fromkeys(re.sub(r"_(ptr|dim\d|value)$", "", name) for _, name in self.params))
+        maps = [tensor_map(arguments[names.index(name)], box, swizzle) for name, box, swizzle in self.maps]
+        places = [ctypes.addressof(v) for v in values] + [at for at, _ in maps]
+        pointers = (ctypes.c_void_p * len(places))(*places)
         grid = (list(grid) + [1, 1])[:3]
         stream = torch.cuda.current_stream().cuda_stream
 
@@ -94,7 +128,7 @@ class Kernel:
                 check(cu.cuMemsetD8Async(piece.data_ptr(), 0, piece.nbytes, stream))
             check(cu.cuLaunchKernel(self.function, *grid, self.threads, 1, 1, self.dynamic, stream, ctypes.addressof(pointers), 0))
 
-        go.keep = (values, pointers, arguments)
+        go.keep = (values, maps, pointers, arguments)
         return go
 
 
@@ -394,19 +428,15 @@ def row_argmax(dtype, shape):
     )
 
 
-def tickets(tiles, rows, words):
-    """A counter, and the words by which tiles tell each other."""
-
-    def lend(k):
-        columns = words * tiles(k)
-        return [poison(1, dtype=torch.int32), torch.zeros(rows, columns, device="cuda", dtype=torch.int64)]
-
-    return lend
+WORD, STEP = torch.int32, torch.int64
 
 
-def totals(tiles, rows):
-    """A counter, and a word a tile."""
-    return lambda k: [poison(1, dtype=torch.int32), torch.zeros(rows * tiles(k), device="cuda", dtype=torch.int64)]
+def lend(wanted):
+    """Workspaces, shapes and types, as the launcher lends them: in one piece, each from a multiple of 256 bytes on."""
+    sizes = [up(math.prod(shape) * dtype.itemsize, 256) * 256 for shape, dtype in wanted]
+    piece = torch.zeros(sum(sizes), device="cuda", dtype=torch.uint8)
+    views = [part[: math.prod(shape) * dtype.itemsize].view(dtype).view(shape) for part, (shape, dtype) in zip(piece.split(sizes), wanted)]
+    return piece, views
 
 
 def stays(k):
@@ -420,7 +450,7 @@ def scan(dtype, shape):
     tiles = lambda k: up(shape[1], k.args["N"])
     return dict(
         bytes=2 * x.nbytes, out=[y], args=[x, y],
-        grid=lambda k: k.persistent(), workspace=totals(tiles, shape[0]),
+        grid=lambda k: k.persistent(), workspace=lambda k: [((1,), WORD), ((shape[0] * tiles(k),), WORD)],
         want=lambda: [wide(shown(x)).cumsum(-1)],
         anchors={"torch": lambda: x.cumsum(-1), "torch.compile": lambda: fast(x)},
     )
@@ -432,14 +462,11 @@ def scan_columns(dtype, shape):
     across = lambda k: shape[0] * up(shape[2], k.args["C"])
     down = lambda k: up(shape[1], k.args["R"])
 
-    def lend(k):
-        words = torch.zeros(down(k) + up(down(k), 4), across(k) * k.args["C"], device="cuda", dtype=torch.int64)
-        return [poison(1, dtype=torch.int32), words]
-
+    words = lambda k: (down(k) + up(down(k), k.args["G"]), across(k) * k.args["C"])
     return dict(
-        bytes=2 * x.nbytes, out=[y], args=[x, y], workspace=lend,
+        bytes=2 * x.nbytes, out=[y], args=[x, y], workspace=lambda k: [((1,), WORD), (words(k), WORD)],
         grid=lambda k: k.persistent() if stays(k) else [across(k) * down(k)],
-        want=lambda: [wide(x).cumsum(1)[:, : SHOWN]],
+        want=lambda: [wide(x).cumsum(1)],
         anchors={"torch": lambda: x.cumsum(1), "torch.compile": lambda: fast(x)},
     )
 
@@ -449,6 +476,11 @@ def recurrence(dtype, shape):
     y = poison(*shape, dtype=dtype)
     tiles = lambda k: up(shape[1], k.args["N"])
     alone = lambda k: k.name.endswith("rows")
+
+    def words(k):
+        if alone(k):
+            return []
+        return [((1,), WORD), ((shape[0] * tiles(k),) if stays(k) else (shape[0], 3 * tiles(k)), STEP)]
 
     def want():
         # In float64, doubling the reach; of the first rows.
@@ -464,8 +496,17 @@ def recurrence(dtype, shape):
         bytes=3 * a.nbytes, out=[y], args=[a, b, y],
         # Of a row a block, or of a tile a block; the former tell each other nothing.
         grid=lambda k: k.persistent() if stays(k) else [shape[0] * (1 if alone(k) else tiles(k))],
-        workspace=lambda k: [] if alone(k) else tickets(tiles, shape[0], 3)(k), want=want, anchors={},
+        workspace=words, want=want, anchors={},
     )
+
+
+def recurrence_lines(dtype, shape):
+    """Of rows given as lines of 128 bytes; 128 of them are a tile."""
+    case = recurrence(dtype, shape)
+    line = 128 // dtype.itemsize
+    tiles = shape[0] * up(shape[1], 128 * line)
+    lines = [t.view(shape[0], shape[1] // line, line) for t in case["args"]]
+    return dict(case, args=lines, grid=lambda k: k.persistent(), workspace=lambda k: [((1,), WORD), ((tiles,), STEP)])
 
 
 gelu = lambda x: F.gelu(x, approximate="tanh")
@@ -499,7 +540,9 @@ CASES = [
     ("scan_columns_ring", scan_columns, ["f16", "bf16"], [(1, 65536, 4096), (64, 4096, 1024)],
      lambda e, s: dict(E=e, OP=0, EXCLUSIVE="false", REVERSE="false", C=64 if s[0] == 1 else 128)),
     ("recurrence_ring", recurrence, ["f32", "bf16"], [(1, 1 << 28)],
-     lambda e, s: dict(E=e, EXCLUSIVE="false", REVERSE="false", V=16 // DTYPES[e].itemsize, T=128, W=2)),
+     lambda e, s: dict(E=e, EXCLUSIVE="false", REVERSE="false", V=16 // DTYPES[e].itemsize, T=128, W=1)),
+    ("recurrence_hopper", recurrence_lines, ["f32", "bf16"], [(1, 1 << 28)],
+     lambda e, s: dict(E=e, EXCLUSIVE="false", REVERSE="false")),
     ("recurrence_rows", recurrence, ["f32", "f16", "bf16"], [(8192, 32768)],
      lambda e, s: dict(E=e, EXCLUSIVE="false", REVERSE="false", V=16 // DTYPES[e].itemsize)),
     ("row_argmax_of", row_argmax, ["f16", "bf16", "f32"], ROWS[:1], lambda e, s: dict(E=e, N=s[1])),
@@ -615,8 +658,8 @@ def main():
                     for o in case["out"]:
                         o.fill_(float("nan") if o.dtype.is_floating_point else -1)
                     if "workspace" in case:
-                        workspace = case["workspace"](k)
-                        go = k.bind(case["grid"](k), case["args"] + workspace, workspace)
+                        piece, workspace = lend(case["workspace"](k))
+                        go = k.bind(case["grid"](k), case["args"] + workspace, [piece] if workspace else [])
                     elif "parts" in case:
                         # What each of the blocks that the card holds has summed.
                         case["summed"] = case["parts"](k.persistent()[0])

@@ -76,27 +76,27 @@ macro_rules! columns {
 /// All of them.
 pub fn all(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
     columns!(device, out, scan_columns;
-        (f32, SUM, false, false, [128, 32, 1, 256]),
-        (f32, SUM, true, true, [128, 32, 1, 256]),
-        (f32, MAX, false, false, [128, 32, 1, 256]),
-        (bf16, MAX, true, true, [128, 64, 8, 256]),
-        (f32, SUM, false, false, [256, 64, 4, 256])
+        (f32, SUM, false, false, [128, 32, 1, 256, 4, 1]),
+        (f32, SUM, true, true, [128, 32, 1, 256, 2, 2]),
+        (f32, MAX, false, false, [128, 32, 1, 256, 4, 1]),
+        (bf16, MAX, true, true, [128, 64, 8, 256, 4, 8]),
+        (f32, SUM, false, false, [256, 64, 4, 256, 4, 2])
     );
     columns!(device, out, scan_columns_ring;
-        (f32, SUM, true, true, [128, 32, 1, 256, 2, 1]),
-        (f32, MAX, false, false, [128, 32, 4, 128, 3, 4]),
-        (bf16, MAX, true, true, [128, 64, 8, 256, 2, 1]),
-        (bf16, SUM, false, false, [256, 64, 8, 128, 3, 2]),
-        (f16, SUM, false, false, [256, 64, 8, 128, 3, 2]),
-        (bf16, SUM, false, false, [128, 128, 8, 128, 3, 2]),
-        (f16, SUM, false, false, [128, 128, 8, 128, 3, 2])
+        (f32, SUM, true, true, [128, 32, 1, 256, 2, 1, 2, 2]),
+        (f32, MAX, false, false, [128, 32, 4, 128, 3, 4, 4, 1]),
+        (bf16, MAX, true, true, [128, 64, 8, 256, 2, 1, 4, 8]),
+        (bf16, SUM, false, false, [256, 64, 8, 128, 3, 2, 4, 1]),
+        (f16, SUM, false, false, [256, 64, 8, 128, 3, 2, 4, 1]),
+        (bf16, SUM, false, false, [128, 128, 8, 128, 3, 2, 4, 1]),
+        (f16, SUM, false, false, [128, 128, 8, 128, 3, 2, 4, 1])
     );
     Ok(())
 }
 
 /// Those in which threads wait for copies and blocks for each other, each on a few tiles.
 pub fn waiting(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
-    columns!(device, out, scan_columns; (bf16, MAX, true, true, [128, 64, 8, 256]));
-    columns!(device, out, scan_columns_ring; (bf16, MAX, true, true, [128, 64, 8, 256, 2, 1]));
+    columns!(device, out, scan_columns; (bf16, MAX, true, true, [128, 64, 8, 256, 4, 8]));
+    columns!(device, out, scan_columns_ring; (bf16, MAX, true, true, [128, 64, 8, 256, 2, 1, 4, 8]));
     Ok(())
 }

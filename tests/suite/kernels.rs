@@ -16,6 +16,8 @@ pub mod long_rows;
 pub mod permute;
 #[path = "../../examples/recurrence.rs"]
 pub mod recurrence;
+#[path = "../../examples/recurrence_hopper.rs"]
+pub mod recurrence_hopper;
 #[path = "../../examples/recurrence_rows.rs"]
 pub mod recurrence_rows;
 #[path = "../../examples/rms_norm.rs"]

@@ -6,6 +6,7 @@ use super::formulas::near;
 use super::inputs::mixed;
 use super::kernels::{
     recurrence::{recurrence, recurrence_ring},
+    recurrence_hopper::recurrence_hopper,
     recurrence_rows::recurrence_rows,
     scan::{scan, scan_ring},
 };
@@ -120,7 +121,8 @@ fn special(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
     let mut x = vec![-tiny; 5000];
     x[3] = 3.0 * tiny;
     x[4500] = f32::INFINITY;
-    x[4700] = f32::NAN;
+    // The NaN whose bits are all ones, which no arithmetic gives.
+    x[4700] = f32::from_bits(u32::MAX);
     let (mut sums, mut tops) = (poisoned(device, [1, 5000])?, poisoned(device, [1, 5000])?);
     let input = device.tensor_from(&x, [1, 5000])?;
     scan::<f32, SUM, false, false, 4096, 1, 256, 2>::launch(&stream, &input, &mut sums)?;
@@ -237,6 +239,20 @@ macro_rules! recurrences {
     )*};
 }
 
+/// Of rows as lines of 128 bytes.
+macro_rules! lines {
+    ($device:ident, $out:ident; $(($e:ident, $exclusive:literal, $reverse:literal, [$($more:literal),*], $shapes:expr)),*) => {$(
+        recurrences::<$e>($device, $out, "recurrence_hopper", [$exclusive, $reverse], $shapes, |s, a, b, y| {
+            let line = 128 / std::mem::size_of::<$e>();
+            let [rows, width] = y.shape();
+            let shape = [rows, width / line, line];
+            let (a, b) = (a.reshape(shape)?, b.reshape(shape)?);
+            let mut lines = y.reshape(shape)?;
+            recurrence_hopper::<$e, $exclusive, $reverse, $($more),*>::launch(s, &a, &b, &mut lines)
+        })?;
+    )*};
+}
+
 /// All of them. The tiles of 128 elements are more than a range of them, those of the rings more than a group.
 pub fn all(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
     scans!(device, out, scan;
@@ -276,10 +292,17 @@ pub fn all(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
         (bf16, false, true, [2048, 8, 128, 3, 4], &[[2, 1024], [3, 10_248]])
     );
     recurrences!(device, out, recurrence_ring;
-        (f32, true, true, [2048, 4, 128, 3, 1], &[[3, 20_484], [0, 64], [2, 0]]),
-        (f32, false, false, [128, 4, 32, 4, 2], &[[1, 128 * 1060 + 4]]),
-        (f32, false, false, [2048, 4, 128, 4, 2], &[[1, 2048 * 67 + 8], [3, 20_480]]),
-        (bf16, false, false, [4096, 8, 128, 3, 1], &[[2, 1024], [3, 16384]])
+        (f32, true, true, [2048, 4, 128, 3, 1, 1, 2], &[[3, 20_484], [0, 64], [2, 0]]),
+        (f32, false, false, [128, 4, 32, 4, 2, 4, 2], &[[1, 128 * 1060 + 4], [5, 128 * 40]]),
+        (f32, false, false, [4096, 4, 128, 3, 1, 3, 2], &[[1, 4096 * 67 + 8], [3, 20_480]]),
+        (f16, false, true, [4096, 8, 64, 4, 2, 2, 2], &[[2, 4096 * 70 + 8], [3, 16384]]),
+        (bf16, false, false, [8192, 8, 128, 3, 1, 3, 2], &[[2, 1024], [3, 16384]])
+    );
+    lines!(device, out;
+        (f32, false, false, [6, 3], &[[1, 4096 * 67 + 64], [3, 20_480], [0, 64], [2, 0], [1, 32]]),
+        (f32, true, true, [2, 1], &[[3, 4096 * 3 + 32], [1, 4096 * 130]]),
+        (f16, false, true, [3, 2], &[[2, 8192 * 2 + 64], [3, 16384]]),
+        (bf16, false, false, [6, 3], &[[2, 1024], [3, 16384]])
     );
     special(device, out)
 }
@@ -293,6 +316,7 @@ pub fn waiting(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
     );
     recurrences!(device, out, recurrence; (f32, false, true, [128, 1, 32, 2], &[[2, 128 * 33]]));
     recurrences!(device, out, recurrence_rows; (f32, true, true, [256, 1, 64, 2, 4], &[[2, 1000]]));
-    recurrences!(device, out, recurrence_ring; (f32, true, true, [2048, 4, 128, 3, 1], &[[2, 20_484]]));
+    recurrences!(device, out, recurrence_ring; (f32, true, true, [2048, 4, 128, 3, 1, 1, 2], &[[2, 20_484]]));
+    lines!(device, out; (f32, true, true, [2, 1], &[[2, 4096 * 2 + 32]]));
     Ok(())
 }

@@ -1,23 +1,44 @@
 //! Looking back down columns, a thread a column: one level of groups of `G` tiles, the last of which publishes what comes
-//! before the next. Where tiles lie side by side, those above were taken long ago and there is nothing to wait for.
+//! before the next. Where tiles lie side by side, those above were taken long ago and there is nothing to wait for; but
+//! blocks that read far apart at once read more slowly, so that only so many outer indices are gone through together.
 
-use super::{is_there, joined, marked, nothing, value_of};
+use super::{joined, nothing, told, untold};
 use tiki::prelude::*;
+
+/// Where tile `number` lies, of `outers` outer indices with `strips` by `tiles` tiles each: how far down, at which outer
+/// index, in which strip. `P` outer indices are gone through together, a height of all of them before the next.
+#[tiki::device]
+pub fn column_tile<const P: usize>(
+    number: usize,
+    outers: usize,
+    strips: usize,
+    tiles: usize,
+) -> (usize, usize, usize) {
+    let whole = P * strips * tiles;
+    let together = (number as u32 / whole as u32) as usize;
+    let within = number - together * whole;
+    let left = outers - together * P;
+    let across = if left < P { left * strips } else { P * strips };
+    let nth = (within as u32 / across as u32) as usize;
+    let beside = within - nth * across;
+    let outer = (beside as u32 / strips as u32) as usize;
+    (nth, together * P + outer, beside - outer * strips)
+}
 
 /// What a column's tiles before tile `nth` of `tiles` have published, as far as it is there: what comes before the tile's
 /// group of `G`, then the totals of those of the group. Asked for before a tile is scanned, it is there after.
 #[tiki::device]
 pub fn asked_columns<const G: usize>(
-    state: &Global<u64>,
+    state: &Global<u32>,
     column: usize,
     nth: usize,
     tiles: usize,
-) -> (u64, [u64; G]) {
+) -> (u32, [u32; G]) {
     let group = nth / G;
     let none = 2 * tiles + G;
     let at = if group > 0 { tiles + group - 1 } else { none };
     let front = state.get_with([at, column], Order::Relaxed, Scope::Device);
-    let mut words = [0u64; G];
+    let mut words = [0u32; G];
     #[unroll]
     for k in 0..G {
         let tile = G * group + k;
@@ -31,39 +52,39 @@ pub fn asked_columns<const G: usize>(
 /// published, and by the last tile of a group what comes before the next.
 #[tiki::device]
 pub fn before_columns<const OP: usize, const G: usize>(
-    state: &mut Global<u64>,
+    state: &mut Global<u32>,
     column: usize,
     nth: usize,
     tiles: usize,
     total: f32,
-    asked: (u64, [u64; G]),
+    asked: (u32, [u32; G]),
 ) -> f32 {
-    state.set_with([nth, column], marked(total), Order::Relaxed, Scope::Device);
+    state.set_with([nth, column], told(total), Order::Relaxed, Scope::Device);
     let group = nth / G;
     let (mut front, mut words) = asked;
-    while group > 0 && !is_there(front) {
+    while group > 0 && front == 0 {
         front = state.get_with([tiles + group - 1, column], Order::Relaxed, Scope::Device);
     }
     let mut sum = if group > 0 {
-        value_of(front)
+        untold(front)
     } else {
         nothing::<OP>()
     };
     #[unroll]
     for k in 0..G {
         let tile = G * group + k;
-        while tile < nth && !is_there(words[k]) {
+        while tile < nth && words[k] == 0 {
             words[k] = state.get_with([tile, column], Order::Relaxed, Scope::Device);
         }
         let own = if tile < nth {
-            value_of(words[k])
+            untold(words[k])
         } else {
             nothing::<OP>()
         };
         sum = joined::<OP>(sum, own);
     }
     if nth % G == G - 1 {
-        let next = marked(joined::<OP>(sum, total));
+        let next = told(joined::<OP>(sum, total));
         let at = tiles + group;
         state.set_with([at, column], next, Order::Relaxed, Scope::Device);
     }

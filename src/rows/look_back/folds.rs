@@ -1,21 +1,27 @@
 //! Looking back by a block that stays: its threads hold what comes before a tile, and add only what has come since.
 //!
-//! A word a tile, in the order of the scan, those of a row from `start` on. Thread `i` of `T` adds up tiles `i`, `T + i`,
-//! `2 * T + i`, ... of the row, so what is combined with what depends on a tile's number alone. A block whose last tile was
-//! `d` tiles ago reads `d` words, all at once, and nobody's word waits for another's.
+//! A word of 32 bits a tile ([`super::told`]), in the order of the scan, those of a row from `start` on. Thread `i` of `T`
+//! adds up tiles `i`, `T + i`, `2 * T + i`, ... of the row, so what is combined with what depends on a tile's number alone.
+//! A block whose last tile was `d` tiles ago reads `d` words, all at once, and nobody's word waits for another's.
 
-use super::{is_there, joined, joined_lanes, nothing, value_of};
+use super::{joined, joined_lanes, nothing, told, untold};
 use tiki::prelude::*;
+
+/// Publishes a total.
+#[tiki::device]
+pub fn tell_total(state: &mut Global<u32, 1>, number: usize, total: f32) {
+    state.set_with([number], told(total), Order::Relaxed, Scope::Device);
+}
 
 /// The totals of the tiles before tile `nth` of a row, from group `group` of `T` on, as far as they are there: `K` a thread.
 #[tiki::device]
 pub fn asked_totals<const T: usize, const K: usize>(
-    state: &Global<u64, 1>,
+    state: &Global<u32, 1>,
     start: usize,
     nth: usize,
     group: usize,
-) -> [u64; K] {
-    let mut words = [0u64; K];
+) -> [u32; K] {
+    let mut words = [0u32; K];
     #[unroll]
     for k in 0..K {
         let tile = T * (group + k) + thread_idx();
@@ -34,11 +40,11 @@ pub fn asked_totals<const T: usize, const K: usize>(
 /// asked for from there on; with it the group and the sum to go on from.
 #[tiki::device]
 pub fn warp_before<const OP: usize, const T: usize, const K: usize>(
-    state: &Global<u64, 1>,
+    state: &Global<u32, 1>,
     start: usize,
     nth: usize,
     seen: (usize, f32),
-    asked: [u64; K],
+    asked: [u32; K],
 ) -> (f32, usize, f32) {
     let (mut group, mut sum) = seen;
     let mut words = asked;
@@ -52,7 +58,7 @@ pub fn warp_before<const OP: usize, const T: usize, const K: usize>(
             #[unroll]
             for k in 0..K {
                 let tile = T * (group + k) + thread_idx();
-                gone = gone || (tile < nth && !is_there(words[k]));
+                gone = gone || (tile < nth && words[k] == 0);
             }
             missing = vote_any(gone);
             if missing {
@@ -63,7 +69,7 @@ pub fn warp_before<const OP: usize, const T: usize, const K: usize>(
         for k in 0..K {
             let tile = T * (group + k) + thread_idx();
             let value = if tile < nth {
-                value_of(words[k])
+                untold(words[k])
             } else {
                 nothing::<OP>()
             };

@@ -15,25 +15,26 @@
 //!    other, and it has a link in 1024 tiles.
 //!
 //! What is combined with what depends on a tile's number alone, never on who was there first: a result is the same bits
-//! on every run. A row's words are zeroed before the launch; a word that is not there reads as 0.
+//! on every run. A row's words are zeroed before the launch; a word that is not there reads as 0. Where blocks read many
+//! words, these are of 32 bits and hold the value alone ([`told`]).
 //!
 //! - [`before_tile`]: one warp, tiles of rows; `2 * tiles` words a row. [`before_in_group`] and [`before_with_groups`] are its
 //!   two steps.
 //! - [`asked_totals`], [`warp_before`]: all threads of a block that takes tile after tile; a word a tile.
-//! - [`before_steps`]: the same of recurrences `h = a * h + b`; `3 * tiles` words a row.
+//! - [`before_steps`]: as [`before_tile`], of recurrences `h = a * h + b`; `3 * tiles` words a row.
+//! - [`asked_groups_of_steps`], [`value_before`]: of recurrences, by a block that takes tile after tile; a word a tile.
 //! - [`asked_columns`], [`before_columns`]: each thread a column of its own; a word a column for each tile and each group
 //!   of `G`.
 
 mod columns;
 mod folds;
+mod step_folds;
 mod steps;
 
-pub use columns::{asked_columns, before_columns};
-pub use folds::{asked_totals, warp_before};
-pub use steps::{
-    asked_step_groups, asked_steps, before_steps, composed, composed_lanes, publish_step,
-    steps_in_group, value_with_groups,
-};
+pub use columns::{asked_columns, before_columns, column_tile};
+pub use folds::{asked_totals, tell_total, warp_before};
+pub use step_folds::{asked_groups_of_steps, tell_step, value_before};
+pub use steps::{before_steps, composed, composed_before, composed_lanes, composed_own};
 use tiki::prelude::*;
 
 /// Sums so far.
@@ -63,6 +64,19 @@ pub fn marked(value: f32) -> u64 {
     value.to_bits() as u64 | 4_294_967_296
 }
 
+/// A value as a word of 32 bits that is never 0: its bits inverted, and of the NaN that would be 0 another.
+#[tiki::device]
+pub fn told(value: f32) -> u32 {
+    let word = !value.to_bits();
+    if word == 0 { 1 } else { word }
+}
+
+/// The value of such a word.
+#[tiki::device]
+pub fn untold(word: u32) -> f32 {
+    f32::from_bits(!word)
+}
+
 #[tiki::device]
 pub fn is_there(word: u64) -> bool {
     word >= 4_294_967_296
@@ -71,6 +85,25 @@ pub fn is_there(word: u64) -> bool {
 #[tiki::device]
 pub fn value_of(word: u64) -> f32 {
     f32::from_bits(word as u32)
+}
+
+/// Takes the next tile's number and puts it into `numbers`.
+#[tiki::device]
+pub fn take_tile(ticket: &mut Global<u32, 1>, numbers: &Shared<u32>, at: usize) {
+    if thread_idx() == 0 {
+        let taken = ticket.atom_add([0], 1, Order::Relaxed, Scope::Device);
+        numbers.set([at], taken);
+    }
+}
+
+/// The next tile's number, in one thread; 0 in the others. What is asked for here is needed much later.
+#[tiki::device]
+pub fn taken_tile(ticket: &mut Global<u32, 1>) -> u32 {
+    let mut taken = 0u32;
+    if thread_idx() == 0 {
+        taken = ticket.atom_add([0], 1, Order::Relaxed, Scope::Device);
+    }
+    taken
 }
 
 /// What all lanes come to, nearest first, in all lanes.

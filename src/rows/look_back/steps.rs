@@ -27,22 +27,68 @@ pub fn composed_lanes(own_a: f32, own_b: f32) -> (f32, f32) {
     (a, b)
 }
 
+/// A thread's own steps composed in the order of the scan.
+#[tiki::device]
+pub fn composed_own<const REVERSE: bool>(a: &Register<f32>, b: &Register<f32>) -> (f32, f32) {
+    let (mut all_a, mut all_b) = (1.0f32, 0.0f32);
+    let own = a.raw().len();
+    #[unroll]
+    for k in 0..own {
+        let i = if REVERSE { own - 1 - k } else { k };
+        let next = composed(all_a, all_b, a.raw()[i], b.raw()[i]);
+        all_a = next.0;
+        all_b = next.1;
+    }
+    (all_a, all_b)
+}
+
+/// The steps of the lanes up to this one composed in the order of the scan, and of those before it.
+#[tiki::device]
+pub fn composed_before<const REVERSE: bool>(a: f32, b: f32) -> ((f32, f32), (f32, f32)) {
+    let (mut upto_a, mut upto_b) = (a, b);
+    #[unroll]
+    for bit in 0..5 {
+        let (c, d, inside) = if REVERSE {
+            (
+                shuffle_down(upto_a, 1 << bit),
+                shuffle_down(upto_b, 1 << bit),
+                lane_idx() + (1 << bit) < 32,
+            )
+        } else {
+            (
+                shuffle_up(upto_a, 1 << bit),
+                shuffle_up(upto_b, 1 << bit),
+                lane_idx() >= (1 << bit),
+            )
+        };
+        let both = composed(c, d, upto_a, upto_b);
+        upto_a = if inside { both.0 } else { upto_a };
+        upto_b = if inside { both.1 } else { upto_b };
+    }
+    let (c, d, inside) = if REVERSE {
+        (
+            shuffle_down(upto_a, 1),
+            shuffle_down(upto_b, 1),
+            lane_idx() < 31,
+        )
+    } else {
+        (shuffle_up(upto_a, 1), shuffle_up(upto_b, 1), lane_idx() > 0)
+    };
+    let before_a = if inside { c } else { 1.0 };
+    let before_b = if inside { d } else { 0.0 };
+    ((upto_a, upto_b), (before_a, before_b))
+}
+
 /// Publishes what a tile of a recurrence comes to: the value that comes of zero, and the factor.
 #[tiki::device]
-pub fn publish_step(
-    state: &mut Global<u64>,
-    row: usize,
-    nth: usize,
-    tiles: usize,
-    step: (f32, f32),
-) {
+fn publish_step(state: &mut Global<u64>, row: usize, nth: usize, tiles: usize, step: (f32, f32)) {
     publish(state, row, nth, step.1);
     publish(state, row, tiles + nth, step.0);
 }
 
 /// As [`super::asked_tiles`], of a recurrence: factors, and values that come of zero.
 #[tiki::device]
-pub fn asked_steps(state: &Global<u64>, row: usize, nth: usize, tiles: usize) -> (u64, u64) {
+fn asked_steps(state: &Global<u64>, row: usize, nth: usize, tiles: usize) -> (u64, u64) {
     let tile = 32 * (nth / 32) + lane_idx();
     let none = 3 * tiles;
     let (at_a, at_b) = if tile < nth {
@@ -58,7 +104,7 @@ pub fn asked_steps(state: &Global<u64>, row: usize, nth: usize, tiles: usize) ->
 
 /// As [`super::before_in_group`], of a recurrence.
 #[tiki::device]
-pub fn steps_in_group(
+fn steps_in_group(
     state: &mut Global<u64>,
     row: usize,
     nth: usize,
@@ -87,12 +133,7 @@ pub fn steps_in_group(
 
 /// As [`super::asked_groups`], of a recurrence: factors and values of groups, and the value before the range.
 #[tiki::device]
-pub fn asked_step_groups(
-    state: &Global<u64>,
-    row: usize,
-    nth: usize,
-    tiles: usize,
-) -> (u64, u64, u64) {
+fn asked_step_groups(state: &Global<u64>, row: usize, nth: usize, tiles: usize) -> (u64, u64, u64) {
     let (group, range, groups) = (nth / 32, nth / 1024, tiles.div_ceil(32));
     let beside = 32 * range + lane_idx();
     let none = 3 * tiles;
@@ -115,7 +156,7 @@ pub fn asked_step_groups(
 
 /// As [`super::before_with_groups`], of a recurrence: the value before tile `nth`.
 #[tiki::device]
-pub fn value_with_groups(
+fn value_with_groups(
     state: &mut Global<u64>,
     row: usize,
     nth: usize,

@@ -60,11 +60,13 @@ pub fn registers_for(target: Target, threads: u32, wanted: u32) -> u32 {
         .unwrap_or(0)
 }
 
-/// Registers of each thread when a block whose roles set their own begins: an equal share of the file, in steps of 8.
+/// Registers of each thread when a block whose roles set their own begins: an equal share of the file among the threads
+/// of the blocks that are to be resident, in steps of 8.
 #[must_use]
-pub fn registers_at_entry(target: Target, threads: u32) -> u32 {
+pub fn registers_at_entry(target: Target, threads: u32, wanted: u32) -> u32 {
     let row = target.row();
-    (row.registers_per_sm / threads.max(1) / 8 * 8).min(row.registers_per_thread)
+    let all = threads.max(1) * wanted.max(1);
+    (row.registers_per_sm / all / 8 * 8).min(row.registers_per_thread)
 }
 
 #[cfg(test)]
@@ -87,5 +89,7 @@ mod tests {
         );
         assert_eq!(registers_for(t, 256, 2), 128);
         assert_eq!(registers_for(t, 1024, 1), 64);
+        assert_eq!(registers_at_entry(t, 384, 1), 168);
+        assert_eq!(registers_at_entry(t, 384, 2), 80);
     }
 }

@@ -399,7 +399,9 @@ fn carried(function: &Function, uniform: &BTreeSet<Reg>) -> BTreeSet<Reg> {
 /// Whether roles that set `count` registers may set `more`: a thread has them, and the block's share of the file does.
 fn pool_holds(kernel: &Kernel, count: u32, more: u32) -> bool {
     let row = kernel.target.row();
-    let pool = occupancy::registers_at_entry(kernel.target, kernel.threads) * kernel.threads;
+    let wanted = kernel.blocks_per_sm.unwrap_or(1);
+    let pool =
+        occupancy::registers_at_entry(kernel.target, kernel.threads, wanted) * kernel.threads;
     let asked = kernel.roles.iter().map(|(threads, own)| {
         let own = if *own == count { more } else { *own };
         threads * own

@@ -20,21 +20,26 @@ impl<'a> Check<'a> {
 
     fn block_threads(&mut self, val: &Val<'a>, span: Span) -> Option<u32> {
         let n = self.const_in(val, "a map's thread count", 1, 1024, span)? as u32;
+        self.all_come(n, span).then_some(n)
+    }
+
+    /// Whether just so many threads come here, those of a role where it is one's; else an error.
+    fn all_come(&mut self, n: u32, span: Span) -> bool {
         let threads = self.threads_here();
-        if n != threads || !self.first_thread().is_multiple_of(threads) {
-            self.error(
-                codes::MAP,
-                span,
-                format!(
-                    "the map deals to {n} threads; {threads} come here, from thread {}",
-                    self.first_thread()
-                ),
-            )
-            .help(format!("use {threads}"))
-            .push(self);
-            return None;
+        if n == threads && self.first_thread().is_multiple_of(threads) {
+            return true;
         }
-        Some(n)
+        self.error(
+            codes::MAP,
+            span,
+            format!(
+                "the map deals to {n} threads; {threads} come here, from thread {}",
+                self.first_thread()
+            ),
+        )
+        .help(format!("use {threads}"))
+        .push(self);
+        false
     }
 
     pub(crate) fn map_rows(&mut self, call: &Call<'a>) -> Val<'a> {
@@ -111,16 +116,8 @@ impl<'a> Check<'a> {
             }
         }
         let count: u32 = threads.shape().iter().product();
-        if count != self.kernel.threads {
-            let diag = self.error(
-                codes::MAP,
-                call.at(0),
-                format!(
-                    "the map deals to {count} threads; the block has {}",
-                    self.kernel.threads
-                ),
-            );
-            return self.refuse(diag);
+        if !self.all_come(count, call.at(0)) {
+            return Val::Poison;
         }
         Val::ThreadMap(MapVal {
             kind: MapKind::Explicit { threads, values },

@@ -14,6 +14,7 @@
 
 mod access;
 mod arith;
+mod arrival;
 mod assigned;
 mod block;
 mod bounds;

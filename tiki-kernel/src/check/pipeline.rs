@@ -6,7 +6,7 @@
 //! | verb | over `cp.async` groups | over transaction barriers |
 //! | --- | --- | --- |
 //! | creation | the counters | the barriers, as [`super::pipeline_made`] says |
-//! | `acquire` | nothing: the `wait` before freed the stage | waits on *empty*, arrives on *full* with the bytes of the copies that follow |
+//! | `acquire` | nothing: the `wait` before freed the stage | waits on *empty*, arrives on *full* with the bytes of the copies that follow, once what is written before the first of them is |
 //! | `commit` | ends the thread's group | nothing |
 //! | `wait` | waits for the group, then the block's barrier | waits on *full* |
 //! | `release` | nothing | one lane of each warp arrives on *empty*; for a cluster, lane n on that of block n |
@@ -46,8 +46,8 @@ pub(crate) struct Pipe {
     /// A stage is being filled: acquired and not yet committed.
     open: bool,
     /// Where the last `acquire`'s arrival stands, for the bytes of the copies that follow.
-    expect: Option<(u64, usize)>,
-    span: Span,
+    pub(super) expect: Option<(u64, usize)>,
+    pub(super) span: Span,
 }
 
 impl<'a> Check<'a> {
@@ -291,31 +291,6 @@ impl<'a> Check<'a> {
                 Self::stage_index(stage, pipe.stages)
             }
         }
-    }
-
-    /// Adds the bytes of a copy into a stage that was just acquired; its *full* barrier.
-    pub(crate) fn expect_bytes(&mut self, i: usize, bytes: u32, span: Span) -> bool {
-        let pipe = &self.pipes[i];
-        if let Some((serial, at)) = pipe.expect
-            && serial == self.block_serial
-            && let Some(StmtKind::Async(Async::Transaction {
-                op: Transaction::ArriveExpect(n),
-                ..
-            })) = self.block.get_mut(at).map(|s| &mut s.kind)
-        {
-            *n += bytes;
-            return true;
-        }
-        let at = pipe.span;
-        self.error(
-            codes::PIPELINE,
-            span,
-            "a copy into a stage stands in the same block as the stage's `acquire`",
-        )
-        .also(at, "the pipeline")
-        .note("the bytes that complete the stage are added up at build time")
-        .push(self);
-        false
     }
 
     /// The *full* barrier of a stage.

@@ -211,7 +211,11 @@ impl<'a> Check<'a> {
             );
             return self.refuse(diag);
         }
-        let entry = occupancy::registers_at_entry(self.kernel.target, self.kernel.threads);
+        let entry = occupancy::registers_at_entry(
+            self.kernel.target,
+            self.kernel.threads,
+            self.kernel.blocks_per_sm.unwrap_or(1),
+        );
         self.roles.push((here, count, call.span));
         let threads = here.count_ones() * 32;
         self.kernel.roles.push((threads, count));
