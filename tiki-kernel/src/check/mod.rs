@@ -39,7 +39,6 @@ mod options;
 mod pattern;
 mod pending;
 mod pipeline;
-mod pipeline_made;
 mod rearrange;
 mod redistribute;
 mod reduce;

@@ -5,7 +5,7 @@
 //!
 //! | verb | over `cp.async` groups | over transaction barriers |
 //! | --- | --- | --- |
-//! | creation | the counters | the barriers, as [`super::pipeline_made`] says |
+//! | creation | the counters | the barriers, as [`made`] says |
 //! | `acquire` | nothing: the `wait` before freed the stage | waits on *empty*, arrives on *full* with the bytes of the copies that follow, once what is written before the first of them is |
 //! | `commit` | ends the thread's group | nothing |
 //! | `wait` | waits for the group, then the block's barrier | waits on *full* |
@@ -15,8 +15,9 @@
 //! For groups, how far filling is ahead of use is followed at build time: it decides how many groups a
 //! `wait` may leave pending, and must be the same in every round of a loop.
 
+mod made;
+
 use super::call::Call;
-use super::pipeline_made::Made;
 use super::value::{Num, Scalar, Val};
 use super::{Check, Push};
 use crate::ast::Span;
@@ -27,6 +28,7 @@ use crate::ir::{
     Uniform, Value, Var,
 };
 use crate::target::Feature;
+use made::Made;
 
 /// One pipeline.
 #[derive(Debug, Clone)]
@@ -145,7 +147,7 @@ impl<'a> Check<'a> {
         Val::Pipeline(self.pipes.len() - 1)
     }
 
-    pub(super) fn transaction(&mut self, barrier: SharedView, op: Transaction, span: Span) {
+    fn transaction(&mut self, barrier: SharedView, op: Transaction, span: Span) {
         self.push(StmtKind::Async(Async::Transaction { barrier, op }), span);
     }
 
@@ -491,7 +493,7 @@ impl<'a> Check<'a> {
 }
 
 /// A barrier of an array of them.
-pub(super) fn barrier_at(alloc: usize, offset: i64, stage: Option<Value>) -> SharedView {
+fn barrier_at(alloc: usize, offset: i64, stage: Option<Value>) -> SharedView {
     SharedView {
         alloc,
         axes: Vec::new(),

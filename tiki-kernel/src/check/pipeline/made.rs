@@ -4,9 +4,9 @@
 //! other blocks use them) meets before anybody else may touch them. Pipelines made one after the other share
 //! the branch, the fence and the meeting: they stand where the last of them is made.
 
-use super::Check;
-use super::join::pure;
-use super::pipeline::barrier_at;
+use super::super::Check;
+use super::super::join::pure;
+use super::barrier_at;
 use crate::ast::Span;
 use crate::dtype::DType;
 use crate::ir::{
