@@ -5,16 +5,16 @@
 //! with `R * C / T` values: neighbouring rows of `V` columns, so that most of the scan is additions in registers, the
 //! rest a few shuffles and one meeting of the warps. All of a thread's loads are under way before the first is used.
 //!
-//! 1. Tiles are taken in order, from a counter, all those of one height before the next lower: a tile's neighbour above
-//!    was taken as many tiles ago as lie side by side.
+//! 1. Tiles are taken in order, from a counter, all those of one height of `P` matrices before the next lower: a tile's
+//!    neighbour above was taken as many tiles ago as lie side by side. More matrices at once are read more slowly.
 //! 2. What the columns' tiles above have published is asked for with the tile itself.
 //! 3. The totals of the tile's columns are published, a thread a column, and what comes before them is put together
-//!    ([`tiki::rows::look_back`]): in groups of 4 tiles, in an order that depends on the tile alone.
+//!    ([`tiki::rows::look_back`]): in groups of `G` tiles, in an order that depends on the tile alone.
 //!
 //! - `scan_columns`: a block a tile, of any width with V = 1. The one for f32.
 //! - `scan_columns_ring`: blocks that stay take tile after tile, which come by asynchronous copies into a ring of `S` stages:
-//!   while one is scanned and waits for those above it, the next are on their way. The one for 16 bits, whose tiles are half the bytes: 256 rows of 64 columns for few wide
-//!   matrices, 128 of 128 for many. Rows are whole accesses of `V`.
+//!   while one is scanned and waits for those above it, the next are on their way. The one for 16 bits, whose tiles are half the bytes. Rows are whole
+//!   accesses of `V`.
 //!
 //! Sums accumulate in f32. After a NaN everything is NaN, in the greatest so far as well.
 //!
@@ -154,10 +154,8 @@ pub fn column_values<const OP: usize, const REVERSE: bool>(
     (E = f32, OP = 0, EXCLUSIVE = true, REVERSE = true, R = 128, C = 32, V = 1, T = 256, S = 2, B = 1, G = 2, P = 2),
     (E = f32, OP = 1, EXCLUSIVE = false, REVERSE = false, R = 128, C = 32, V = 4, T = 128, S = 3, B = 4, G = 4, P = 1),
     (E = bf16, OP = 1, EXCLUSIVE = true, REVERSE = true, R = 128, C = 64, V = 8, T = 256, S = 2, B = 1, G = 4, P = 8),
-    (E = bf16, OP = 0, EXCLUSIVE = false, REVERSE = false, R = 256, C = 64, V = 8, T = 128, S = 3, B = 2, G = 4, P = 1),
-    (E = f16, OP = 0, EXCLUSIVE = false, REVERSE = false, R = 256, C = 64, V = 8, T = 128, S = 3, B = 2, G = 4, P = 1),
-    (E = bf16, OP = 0, EXCLUSIVE = false, REVERSE = false, R = 128, C = 128, V = 8, T = 128, S = 3, B = 2, G = 4, P = 1),
-    (E = f16, OP = 0, EXCLUSIVE = false, REVERSE = false, R = 128, C = 128, V = 8, T = 128, S = 3, B = 2, G = 4, P = 1),
+    (E = bf16, OP = 0, EXCLUSIVE = false, REVERSE = false, R = 256, C = 64, V = 8, T = 128, S = 3, B = 2, G = 8, P = 4),
+    (E = f16, OP = 0, EXCLUSIVE = false, REVERSE = false, R = 256, C = 64, V = 8, T = 128, S = 3, B = 2, G = 8, P = 4),
 ))]
 pub fn scan_columns_ring<
     E: Element,

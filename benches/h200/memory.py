@@ -538,7 +538,7 @@ CASES = [
     ("scan_columns", scan_columns, ["f32"], [(1, 65536, 4096), (64, 4096, 1024)],
      lambda e, s: dict(E=e, OP=0, EXCLUSIVE="false", REVERSE="false", V=4)),
     ("scan_columns_ring", scan_columns, ["f16", "bf16"], [(1, 65536, 4096), (64, 4096, 1024)],
-     lambda e, s: dict(E=e, OP=0, EXCLUSIVE="false", REVERSE="false", C=64 if s[0] == 1 else 128)),
+     lambda e, s: dict(E=e, OP=0, EXCLUSIVE="false", REVERSE="false", V=8)),
     ("recurrence_ring", recurrence, ["f32", "bf16"], [(1, 1 << 28)],
      lambda e, s: dict(E=e, EXCLUSIVE="false", REVERSE="false", V=16 // DTYPES[e].itemsize, T=128, W=1)),
     ("recurrence_hopper", recurrence_lines, ["f32", "bf16"], [(1, 1 << 28)],
