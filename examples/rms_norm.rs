@@ -43,8 +43,16 @@ pub fn rms_norm<E: Element, const N: usize, const T: usize>(
     let tile = x.tile([1, N], [row, 0]);
     if N * E::BYTES == 8192 || N * E::BYTES == 32768 {
         let v = tile.evict_last().load(map).cast::<f32>();
-        let w = weight.tile([N], [0]).evict_last().load(map).cast::<f32>();
-        let inv_rms = (&v * &v).row_sum().map(|s| rsqrt(s / N as f32 + eps));
+        let inverse = || (&v * &v).row_sum().map(|s| rsqrt(s / N as f32 + eps));
+        let weights = || weight.tile([N], [0]).evict_last().load(map).cast::<f32>();
+        // Weights in f32 would take registers over the barrier, and with them a block.
+        let (w, inv_rms) = if E::BYTES == 2 {
+            let w = weights();
+            (w, inverse())
+        } else {
+            let inv_rms = inverse();
+            (weights(), inv_rms)
+        };
         let y = v.rows(&inv_rms, |a, r| a * r).cols(&w, |a, g| a * g);
         out.tile_mut([1, N], [row, 0]).store(&y.cast::<E>());
     } else {
