@@ -26,6 +26,7 @@ import sys
 import torch
 import torch.nn.functional as F
 from cuda.bindings import driver as cu
+from products import interval, median
 
 DTYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32}
 CTYPES = {"u64": ctypes.c_uint64, "u32": ctypes.c_uint32, "f32": ctypes.c_float, "u8": ctypes.c_uint8}
@@ -587,24 +588,6 @@ def measure(candidates, rounds):
             events[c][r] = (begin, end)
     torch.cuda.synchronize()
     return [[b.elapsed_time(e) for b, e in row] for row in events]
-
-
-def median(values):
-    s = sorted(values)
-    return (s[(len(s) - 1) // 2] + s[len(s) // 2]) / 2
-
-
-def interval(values):
-    """The 95% interval of the median: order statistics, by the binomial distribution."""
-    s, n = sorted(values), len(values)
-    low, sum_ = 0, 0.0
-    while True:
-        sum_ += math.comb(n, low) / 2**n
-        if sum_ > 0.025 or low >= n // 2:
-            break
-        low += 1
-    low = max(low - 1, 0)
-    return s[low], s[n - 1 - low]
 
 
 def copier(count):

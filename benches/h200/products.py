@@ -145,11 +145,12 @@ def measure(candidates, rounds, dirty=True):
 
 
 def median(values):
-    return sorted(values)[len(values) // 2]
+    values = sorted(values)
+    return (values[(len(values) - 1) // 2] + values[len(values) // 2]) / 2
 
 
 def interval(values):
-    """The distribution-free 95% interval of the median."""
+    """The 95% interval of the median: order statistics, by the binomial distribution."""
     n, values = len(values), sorted(values)
     k, tail = 0, 0.0
     while tail + math.comb(n, k) / 2**n <= 0.025:
