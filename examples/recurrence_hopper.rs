@@ -99,6 +99,7 @@ pub fn recurrence_hopper<
             let factors = a_s.stage(held).load(rows).cast::<f32>();
             let values = b_s.stage(held).load(rows).cast::<f32>();
             let alone = composed_own::<REVERSE>(&factors, &values);
+            sync_warp(); // one lane releases what all have read
             pipe.release(held);
             let (upto, _) = composed_before::<REVERSE>(alone.0, alone.1);
             if lane_idx() == edge {
@@ -186,6 +187,7 @@ pub fn recurrence_hopper<
             } else {
                 y.map(|v| v)
             };
+            sync_warp();
             pipe.release(s);
             // All have met since the last results were read from here.
             y_s.store(&y.cast::<E>());
