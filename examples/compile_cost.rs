@@ -13,6 +13,8 @@
 //! - `cached`: the same for a process that finds the machine code in our folder;
 //! - `launch`: the host's cost of a warm launch of a small kernel;
 //! - `launch with maps`: that of a product by the tensor memory accelerator, whose three tensor maps are cached;
+//! - `tune, checks`: every candidate of a declared space through the compiler, which refuses some; `tune, measuring`: those that are
+//!   left, assembled and measured in turn until each is decided;
 //! - `driver alone`: that of the driver's call in either, with nothing round it and the arguments at hand, in blocks of
 //!   launches that take turns with blocks of ours. The last column has what ours adds: of medians, and pair by pair.
 
@@ -21,6 +23,7 @@ use std::time::{Duration, Instant};
 use tiki::bench::Record;
 use tiki::compiler::artifact::Artifact;
 use tiki::prelude::*;
+use tiki::tune::{Tuner, Verdict};
 use tiki::{Device, cache, jit};
 
 #[path = "attention.rs"]
@@ -42,6 +45,16 @@ fn scale(x: &Global<f32, 1>, out: &mut Global<f32, 1>, by: f32) {
     let at = [block_idx().x];
     out.tile_mut([512], at)
         .store(&x.tile([512], at).load(map).map(|x| x * by));
+}
+
+/// The same, with its schedule to be found.
+#[tiki::kernel(threads = T, grid = [x.dim(0).div_ceil(4 * T * V)], build((T = 128, V = 4)),
+    tune(T = [64, 128, 256, 512, 2048], V = [1, 2, 4]))]
+fn scaled<const T: usize, const V: usize>(x: &Global<f32, 1>, out: &mut Global<f32, 1>, by: f32) {
+    let map = ThreadMap::linear(T).vector_up_to(V);
+    let at = [block_idx().x];
+    out.tile_mut([4 * T * V], at)
+        .store(&x.tile([4 * T * V], at).load(map).map(|x| x * by));
 }
 
 /// Text, and the instance that is built.
@@ -193,6 +206,52 @@ fn plain(
     beside(stream, "scale", "launch", ours, driver, record)
 }
 
+/// What it takes to choose a schedule, over a vector of so many elements.
+fn tuning(
+    device: &Device,
+    stream: &tiki::Stream,
+    record: &mut Record,
+    elements: usize,
+) -> Result<(), Box<dyn std::error::Error>> {
+    let x = device.tensor_from(&vec![1.0f32; elements], [elements])?;
+    let mut out = device.zeros([elements])?;
+    let begun = Instant::now();
+    let candidates = scaled::<128, 4>::candidates(&[])?;
+    let checks = begun.elapsed().as_secs_f64() * 1e6;
+    let all = candidates.len();
+    let refused = candidates.iter().filter(|c| c.kernel.is_err()).count();
+    let begun = Instant::now();
+    let decision = Tuner::default().choose(
+        stream,
+        candidates,
+        |kernel| kernel.run(stream, &x, &mut out, 2.0),
+        |_, _| (),
+    )?;
+    let measuring = begun.elapsed().as_secs_f64() * 1e6;
+    let of = format!("{all} candidates, {refused} refused");
+    record.row(&[&"scaled", &"tune, checks", &format!("{checks:.0}"), &of]);
+    let pairs = decision.log.iter().map(|(_, verdict)| match verdict {
+        Verdict::Faster(m) | Verdict::Slower(m) | Verdict::Same(m) => m.pairs,
+        _ => 0,
+    });
+    let chosen = decision.tuned.instance.args.iter();
+    let chosen: Vec<String> = chosen
+        .map(|(name, value)| format!("{name} = {value}"))
+        .collect();
+    let text = format!(
+        "{} pairs; chosen: {}",
+        pairs.sum::<usize>(),
+        chosen.join(", ")
+    );
+    record.row(&[
+        &"scaled",
+        &"tune, measuring",
+        &format!("{measuring:.0}"),
+        &text,
+    ]);
+    Ok(())
+}
+
 /// What it takes to have machine code.
 fn code(record: &mut Record) -> Result<(), Box<dyn std::error::Error>> {
     let cute = [
@@ -247,11 +306,15 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
     let mut record = Record::new(&device, "examples/compile_cost", &columns);
     drop(device); // opened anew, it has nothing loaded
     let args: Vec<_> = std::env::args_os().skip(1).collect();
-    if !args.iter().any(|arg| arg == "--launches") {
+    let whole = !args.iter().any(|arg| arg == "--launches");
+    if whole {
         code(&mut record)?;
     }
     let device = Device::open_default()?;
     let stream = device.new_stream()?;
+    if whole {
+        tuning(&device, &stream, &mut record, 1 << 26)?;
+    }
     plain(&device, &stream, &mut record)?;
     if device.runs(target_of(Product::ARTIFACT)?) {
         maps(&device, &stream, &mut record)?;
