@@ -7,20 +7,24 @@
 //!
 //! `cargo run --release --example layer_norm -- [ROWS]`
 
+// A function with parameters of its own is not taken for a closure.
+#![allow(clippy::redundant_closure)]
+
 #[path = "program/mod.rs"]
 mod program;
 
 use std::process::ExitCode;
 use tiki::prelude::*;
+use tiki::rows::walk::over;
 
 /// Rows with mean 0 and variance 1.
 #[tiki::device]
 pub fn standardised<const N: usize>(v: &Register<f32>, eps: f32) -> Register<f32> {
-    let mean = v.row_sum().map(|s| s / N as f32);
+    let mean = v.row_sum().map(|s| over::<N>(s));
     let centred = v.rows(&mean, |a, m| a - m);
     let inverse = (&centred * &centred)
         .row_sum()
-        .map(|s| rsqrt(s / N as f32 + eps));
+        .map(|s| rsqrt(over::<N>(s) + eps));
     centred.rows(&inverse, |a, r| a * r)
 }
 
@@ -45,11 +49,11 @@ pub fn layer_norm<E: Element, const N: usize, const T: usize>(
     let map = ThreadMap::linear(T).vector_up_to(16 / E::BYTES);
     let tile = x.tile([1, N], [row, 0]);
     let v = tile.evict_last().load(map).cast::<f32>();
-    let mean = v.row_sum().map(|s| s / N as f32);
+    let mean = v.row_sum().map(|s| over::<N>(s));
     let centred = v.rows(&mean, |a, m| a - m);
     let inverse = (&centred * &centred)
         .row_sum()
-        .map(|s| rsqrt(s / N as f32 + eps));
+        .map(|s| rsqrt(over::<N>(s) + eps));
     let w = weight.tile([N], [0]).evict_last().load(map).cast::<f32>();
     let b = bias.tile([N], [0]).evict_last().load(map).cast::<f32>();
     // Rows of f32 come a second time, out of the caches, which may let go of them then.

@@ -13,6 +13,7 @@ mod program;
 
 use std::process::ExitCode;
 use tiki::prelude::*;
+use tiki::rows::walk::over;
 
 #[tiki::kernel(threads = T, grid = [x.dim(0)], build(
     (E = f16, N = 576, T = 96),
@@ -43,7 +44,7 @@ pub fn rms_norm<E: Element, const N: usize, const T: usize>(
     let tile = x.tile([1, N], [row, 0]);
     if N * E::BYTES == 8192 || N * E::BYTES == 32768 {
         let v = tile.evict_last().load(map).cast::<f32>();
-        let inverse = || (&v * &v).row_sum().map(|s| rsqrt(s / N as f32 + eps));
+        let inverse = || (&v * &v).row_sum().map(|s| rsqrt(over::<N>(s) + eps));
         let weights = || weight.tile([N], [0]).evict_last().load(map).cast::<f32>();
         // Weights in f32 would take registers over the barrier, and with them a block.
         let (w, inv_rms) = if E::BYTES == 2 {
@@ -57,7 +58,7 @@ pub fn rms_norm<E: Element, const N: usize, const T: usize>(
         out.tile_mut([1, N], [row, 0]).store(&y.cast::<E>());
     } else {
         let v = tile.evict_last().load(map).cast::<f32>();
-        let inv_rms = (&v * &v).row_sum().map(|s| rsqrt(s / N as f32 + eps));
+        let inv_rms = (&v * &v).row_sum().map(|s| rsqrt(over::<N>(s) + eps));
         // Piece by piece, where a whole row would take too many registers.
         let piece = if N * E::BYTES > 32768 { N / 4 } else { N };
         #[unroll]
@@ -100,7 +101,7 @@ pub fn add_rms_norm<E: Element, const N: usize, const T: usize>(
     let (xs, rs) = (x.tile([1, N], [row, 0]), residual.tile([1, N], [row, 0]));
     if E::BYTES == 2 {
         let v = &xs.evict_last().load(map).cast::<f32>() + &rs.evict_last().load(map).cast::<f32>();
-        let inv_rms = (&v * &v).row_sum().map(|s| rsqrt(s / N as f32 + eps));
+        let inv_rms = (&v * &v).row_sum().map(|s| rsqrt(over::<N>(s) + eps));
         let w = weight.tile([N], [0]).evict_last().load(map).cast::<f32>();
         let again =
             &xs.evict_first().load(map).cast::<f32>() + &rs.evict_first().load(map).cast::<f32>();
@@ -114,7 +115,7 @@ pub fn add_rms_norm<E: Element, const N: usize, const T: usize>(
     } else {
         let v = &xs.evict_last().load(map).cast::<f32>() + &rs.evict_last().load(map).cast::<f32>();
         sum.tile_mut([1, N], [row, 0]).store(&v.cast::<E>());
-        let inv_rms = (&v * &v).row_sum().map(|s| rsqrt(s / N as f32 + eps));
+        let inv_rms = (&v * &v).row_sum().map(|s| rsqrt(over::<N>(s) + eps));
         let w = weight.tile([N], [0]).load(map).cast::<f32>();
         let y = v.rows(&inv_rms, |a, r| a * r).cols(&w, |a, g| a * g);
         out.tile_mut([1, N], [row, 0]).store(&y.cast::<E>());

@@ -17,7 +17,7 @@ mod program;
 
 use std::process::ExitCode;
 use tiki::prelude::*;
-use tiki::rows::walk::added_to_64;
+use tiki::rows::walk::{added_to_64, over};
 
 #[tiki::kernel(threads = T, grid = [parts.dim(0)], build(
     (E = f16, N = 576, T = 96),
@@ -50,8 +50,8 @@ pub fn rms_norm_backward<E: Element, const N: usize, const T: usize>(
         let x_next = x.tile([1, N], [row + blocks, 0]).load(map);
         let g_next = d_out.tile([1, N], [row + blocks, 0]).load(map);
         let s = g.cols(&w.cast::<f32>(), |g, w| g * w);
-        let r = (&v * &v).row_sum().map(|q| rsqrt(q / N as f32 + eps));
-        let slope = (&s * &v).row_sum().zip(&r, |d, r| d * r * r / N as f32);
+        let r = (&v * &v).row_sum().map(|q| rsqrt(over::<N>(q) + eps));
+        let slope = (&s * &v).row_sum().zip(&r, |d, r| over::<N>(d * r * r));
         let across = v.rows(&slope, |v, k| v * k);
         let d = s.zip(&across, |s, a| s - a).rows(&r, |d, r| d * r);
         d_x.tile_mut([1, N], [row, 0]).store(&d.cast::<E>());
@@ -102,8 +102,8 @@ pub fn rms_norm_backward_ring<E: Element, const N: usize, const T: usize, const 
         let s = g.cols(&w.cast::<f32>(), |g, w| g * w);
         let squares = (&v * &v).row_sum();
         let dot = (&s * &v).row_sum();
-        let r = squares.map(|q| rsqrt(q / N as f32 + eps));
-        let slope = dot.zip(&r, |d, r| d * r * r / N as f32);
+        let r = squares.map(|q| rsqrt(over::<N>(q) + eps));
+        let slope = dot.zip(&r, |d, r| over::<N>(d * r * r));
         let across = v.rows(&slope, |v, k| v * k);
         let d = s.zip(&across, |s, a| s - a).rows(&r, |d, r| d * r);
         d_x.tile_mut([1, N], [first + k * blocks, 0])

@@ -91,7 +91,7 @@ fn integers_at_the_edges() -> Result<(), LaunchError> {
 /// Floats at the edges, as bits.
 #[tiki::kernel(threads = 32, grid = [a.dim(0).div_ceil(32)])]
 fn floats(a: &Global<f32, 1>, b: &Global<f32, 1>, out: &mut Global<u32>) {
-    require!(b.dim(0) == a.dim(0) && out.dim(0) == 17 && out.dim(1) == a.dim(0));
+    require!(b.dim(0) == a.dim(0) && out.dim(0) == 14 && out.dim(1) == a.dim(0));
     let i = block_idx().x * 32 + thread_idx();
     if i >= a.dim(0) {
         return;
@@ -128,10 +128,6 @@ fn floats(a: &Global<f32, 1>, b: &Global<f32, 1>, out: &mut Global<u32>) {
             .cast::<f32>()
             .to_bits(),
     );
-    // By powers of two: of the last one, the reciprocal is no normal number.
-    out.set([14, i], (x / 8.0).to_bits());
-    out.set([15, i], (x / -7.888_609e-31).to_bits());
-    out.set([16, i], (x / 1.701_411_8e38).to_bits());
 }
 
 /// NaNs are one.
@@ -168,7 +164,7 @@ fn floats_at_the_edges() -> Result<(), LaunchError> {
     let b: Vec<f32> = edge.iter().flat_map(|_| edge).collect();
     let n = a.len();
     let (da, db) = (device.tensor_from(&a, [n])?, device.tensor_from(&b, [n])?);
-    let mut out = device.zeros::<u32, 2>([17, n])?;
+    let mut out = device.zeros::<u32, 2>([14, n])?;
     floats::launch(&device.stream(), &da, &db, &mut out)?;
     let got = out.to_vec()?;
     // A number wins over NaN, -0 is below +0.
@@ -204,9 +200,6 @@ fn floats_at_the_edges() -> Result<(), LaunchError> {
             bits(x.round_ties_even()),
             bits((f16::from_f32(x) + f16::from_f32(y)).to_f32()),
             bits((bf16::from_f32(x) * bf16::from_f32(y)).to_f32()),
-            bits(x / 8.0),
-            bits(x / -7.888_609e-31),
-            bits(x / 1.701_411_8e38),
         ];
         for (k, want) in want.iter().enumerate() {
             let g = got[k * n + i];

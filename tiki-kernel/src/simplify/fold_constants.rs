@@ -1,7 +1,7 @@
-//! Integer operations on constants, neutral operands, and products by powers of two; quotients of floats by powers of two.
+//! Integer operations on constants, neutral operands, and products by powers of two.
 
 use super::flow::{Defs, inst};
-use crate::isa::rows::{float, int};
+use crate::isa::rows::int;
 use crate::isa::{self, Class, Op, Ty};
 use crate::ptx::{Function, Imm, Inst, Operand, Stmt};
 
@@ -52,9 +52,6 @@ fn read(t: Ty, x: i64) -> i128 {
 fn simpler(i: &Inst, d: Ty) -> Option<(Op, Vec<Operand>)> {
     let row = i.op.row;
     let t = i.op.ty("t")?;
-    if *row == float::DIV {
-        return product_of_quotient(i);
-    }
     if !matches!(t.class(), Class::Bits | Class::Signed | Class::Unsigned) {
         return None;
     }
@@ -174,23 +171,6 @@ fn simpler(i: &Inst, d: Ty) -> Option<(Op, Vec<Operand>)> {
         return x.and_then(|x| made(!x));
     }
     None
-}
-
-/// `x / b` where `b` and `1 / b` are powers of two that f32 has as normal numbers: the product has the same exact value,
-/// rounded in the same way, and is one instruction where the quotient is a test, an iteration and a branch.
-fn product_of_quotient(i: &Inst) -> Option<(Op, Vec<Operand>)> {
-    let [d, x, Operand::Imm(Imm::F32(bits))] = i.operands.as_slice() else {
-        return None;
-    };
-    let by = f32::from_bits(*bits);
-    let over = 1.0 / by;
-    if i.op != isa::div(Ty::F32) || bits << 9 != 0 || !by.is_normal() || !over.is_normal() {
-        return None;
-    }
-    Some((
-        isa::mul(Ty::F32),
-        vec![d.clone(), x.clone(), Operand::Imm(Imm::F32(over.to_bits()))],
-    ))
 }
 
 /// `(x + a) + b` is `x + (a + b)` where the inner sum is a value.

@@ -7,7 +7,7 @@
 //! 1. [`propagate_copies`]: a copy's uses read its source; a value made only to be copied into a
 //!    variable is made there.
 //! 2. [`fold_constants`]: integer operations on constants and neutral operands; products and quotients
-//!    by powers of two become shifts, quotients of floats by them products.
+//!    by powers of two become shifts.
 //! 3. [`share_values`]: what was computed before, in a block that dominates, is not computed again.
 //! 4. [`fold_addresses`]: constants added to an address move into the access.
 //! 5. [`contract_products`]: if the author allows it, a product used once by a sum is fused with it.
