@@ -84,8 +84,8 @@ impl<'a> Call<'a> {
         Ok(())
     }
 
-    #[inline(never)]
     /// Of two views of one buffer, of which one is written.
+    #[inline(never)]
     fn must_be_apart(&self, a: &Given<'_>, b: &Given<'_>) -> Answer<()> {
         if form::disjoint(a.0.extent(), b.0.extent()) {
             return Ok(());
