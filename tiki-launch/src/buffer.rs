@@ -7,20 +7,27 @@ use crate::device::Device;
 use crate::error::LaunchError;
 use crate::order::BufferId;
 
-/// Bytes of device memory that the tensors of a device hold, and the workspaces of its graphs. What launchers lend to kernels,
-/// and memory of others, do not count.
+/// Bytes of device memory that the tensors of a device hold, and the workspaces that launchers lend to kernels. Memory of
+/// others does not count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Memory {
     /// Held now.
     pub held: u64,
     /// The most that was ever held.
     pub peak: u64,
+    /// The most that the driver's own count of this process reached: of everyone who allocates from the device's pool.
+    /// Nothing where no driver counts.
+    pub driver_peak: Option<u64>,
 }
 
 impl Memory {
-    fn take(&mut self, bytes: u64) {
+    pub(crate) fn take(&mut self, bytes: u64) {
         self.held += bytes;
         self.peak = self.peak.max(self.held);
+    }
+
+    pub(crate) fn give(&mut self, bytes: u64) {
+        self.held -= bytes;
     }
 }
 
@@ -165,7 +172,7 @@ impl Buffer {
 impl Drop for Buffer {
     fn drop(&mut self) {
         let mut state = self.device.lock();
-        state.memory.held -= self.bytes;
+        state.memory.give(self.bytes);
         state.order.release(
             self.device.machine(),
             self.id,

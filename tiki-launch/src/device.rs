@@ -175,10 +175,13 @@ impl Device {
     pub fn multiprocessors(&self) -> u32 {
         self.0.multiprocessors
     }
-    /// Memory that its tensors hold.
+    /// Memory that its tensors and its launchers' workspaces hold.
     #[must_use]
     pub fn memory(&self) -> Memory {
-        self.lock().memory
+        Memory {
+            driver_peak: self.machine().memory_peak(),
+            ..self.lock().memory
+        }
     }
     /// Version of what drives it.
     #[must_use]

@@ -134,6 +134,10 @@ pub(crate) trait Machine: Send + Sync + fmt::Debug {
     // Memory. `upload` and `download` have finished with the host's bytes when they return.
     fn allocate(&self, bytes: u64, stream: RawStream) -> Result<u64, LaunchError>;
     fn free(&self, address: u64, stream: RawStream);
+    /// The most bytes that were in use at once, where the driver counts them.
+    fn memory_peak(&self) -> Option<u64> {
+        None
+    }
     fn zero(&self, address: u64, bytes: u64, stream: RawStream) -> Result<(), LaunchError>;
     fn upload(&self, address: u64, bytes: &[u8], stream: RawStream) -> Result<(), LaunchError>;
     fn download(

@@ -31,7 +31,8 @@ impl Drop for Owner {
         let machine = self.device.machine();
         let mut state = self.device.lock();
         let state = &mut *state;
-        state.workspaces.forget(machine, &mut state.order, self.id);
+        let (order, memory) = (&mut state.order, &mut state.memory);
+        state.workspaces.forget(machine, order, memory, self.id);
         state.order.close(machine, self.id);
     }
 }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, Memory};
 use crate::device::Device;
 use crate::error::LaunchError;
 use crate::machine::Machine;
@@ -29,6 +29,7 @@ impl Workspaces {
         &mut self,
         machine: &dyn Machine,
         order: &mut Order,
+        memory: &mut Memory,
         stream: usize,
         bytes: u64,
     ) -> Result<u64, LaunchError> {
@@ -39,8 +40,9 @@ impl Workspaces {
         {
             return Ok(piece.address);
         }
-        self.forget(machine, order, stream);
+        self.forget(machine, order, memory, stream);
         let address = machine.allocate(bytes, order.raw(stream))?;
+        memory.take(bytes);
         let buffer = order.register(stream);
         self.0.push(Piece {
             stream,
@@ -52,9 +54,16 @@ impl Workspaces {
     }
 
     /// Frees the stream's piece behind its work.
-    pub fn forget(&mut self, machine: &dyn Machine, order: &mut Order, stream: usize) {
+    pub fn forget(
+        &mut self,
+        machine: &dyn Machine,
+        order: &mut Order,
+        memory: &mut Memory,
+        stream: usize,
+    ) {
         if let Some(i) = self.0.iter().position(|p| p.stream == stream) {
             let piece = self.0.swap_remove(i);
+            memory.give(piece.bytes);
             order.release(machine, piece.buffer, Some(piece.address));
         }
     }

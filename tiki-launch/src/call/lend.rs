@@ -72,8 +72,8 @@ impl<'c> Call<'c> {
             self.lend(machine, &mut lock.order, buffer.address())?;
         } else {
             let state = &mut *lock;
-            let order = &mut state.order;
-            let address = state.workspaces.lend(machine, order, stream, bytes)?;
+            let (order, memory) = (&mut state.order, &mut state.memory);
+            let address = (state.workspaces).lend(machine, order, memory, stream, bytes)?;
             self.lend(machine, order, address)?;
         }
         Ok(lock)

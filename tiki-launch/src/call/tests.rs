@@ -394,9 +394,12 @@ fn a_workspace_is_lent_per_stream_and_zeroed() {
     count(&stream, 32, &mut out);
     double.run_all();
     assert_eq!(double.counts().live_bytes, bytes + 64, "a larger piece");
+    let counted = || device.memory().held as usize;
+    assert_eq!(counted(), bytes + 64, "what is lent counts");
     drop(stream);
     double.run_all();
     assert_eq!(double.counts().live_bytes, bytes - 64);
+    assert_eq!(counted(), bytes - 64);
 }
 
 #[test]

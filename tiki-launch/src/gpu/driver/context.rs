@@ -121,30 +121,41 @@ impl Gpu {
         Ok(())
     }
 
+    /// The pool that memory is allocated from.
+    fn pool(&self) -> Result<sys::CUmemoryPool, LaunchError> {
+        let mut pool = null_mut();
+        // SAFETY: the pool lives as long as the device.
+        check("finding the memory pool", unsafe {
+            sys::cuDeviceGetDefaultMemPool(&raw mut pool, self.device)
+        })?;
+        Ok(pool)
+    }
+
+    /// A number that the pool keeps.
+    fn pool_number(&self, which: sys::CUmemPool_attribute) -> Result<u64, LaunchError> {
+        let mut number = 0u64;
+        let into = (&raw mut number).cast::<c_void>();
+        let pool = self.pool()?;
+        // SAFETY: the attributes that we ask for are 64-bit numbers.
+        check("asking the memory pool", unsafe {
+            sys::cuMemPoolGetAttribute(pool, which, into)
+        })?;
+        Ok(number)
+    }
+
     /// Lets the pool keep what is freed, unless someone has set a threshold: giving it back to the
     /// system at every wait would make each allocation after it dear.
     fn keep_freed_memory(&self) -> Result<(), LaunchError> {
-        use sys::CUmemPool_attribute_enum::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD as THRESHOLD;
-        let mut pool = null_mut();
-        let (mut bytes, mut all) = (0u64, u64::MAX);
-        // SAFETY: the attribute is a 64-bit number.
-        unsafe {
-            check(
-                "finding the memory pool",
-                sys::cuDeviceGetDefaultMemPool(&raw mut pool, self.device),
-            )?;
-            let now = (&raw mut bytes).cast::<c_void>();
-            check(
-                "asking the memory pool",
-                sys::cuMemPoolGetAttribute(pool, THRESHOLD, now),
-            )?;
-            if bytes == 0 {
-                let all = (&raw mut all).cast::<c_void>();
-                check(
-                    "setting up the memory pool",
-                    sys::cuMemPoolSetAttribute(pool, THRESHOLD, all),
-                )?;
-            }
+        const THRESHOLD: sys::CUmemPool_attribute =
+            sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
+        if self.pool_number(THRESHOLD)? == 0 {
+            let mut all = u64::MAX;
+            let all = (&raw mut all).cast::<c_void>();
+            let pool = self.pool()?;
+            // SAFETY: the attribute is a 64-bit number.
+            check("setting up the memory pool", unsafe {
+                sys::cuMemPoolSetAttribute(pool, THRESHOLD, all)
+            })?;
         }
         Ok(())
     }
@@ -223,6 +234,12 @@ impl Machine for Gpu {
                 }
             };
         }
+    }
+
+    fn memory_peak(&self) -> Option<u64> {
+        const HIGH: sys::CUmemPool_attribute =
+            sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_HIGH;
+        self.pools.then(|| self.pool_number(HIGH).ok())?
     }
 
     fn zero(&self, address: u64, bytes: u64, at: RawStream) -> Result<(), LaunchError> {
