@@ -50,6 +50,7 @@
 //! One row on a page of [`rows`] (notation: [`row`]), one meaning, and, if it is written from Rust, one
 //! constructor in [`make`].
 
+pub mod descriptor;
 pub mod effects;
 pub mod make;
 pub mod make_async;

@@ -21,6 +21,7 @@ use super::Lower;
 use super::asynchronous::WARPGROUP;
 use super::emit::Once;
 use crate::ir::SharedView;
+use crate::isa::descriptor::{Descriptor, FIELD, REACH, UNIT};
 use crate::isa::{self, Ty};
 use crate::ptx::{Imm, Operand};
 
@@ -37,11 +38,6 @@ pub(super) struct Matrix {
     stride: i64,
     width: i64,
 }
-
-/// Bits of a descriptor's start, in 16 bytes.
-const START: i64 = 0x3fff;
-/// Largest distance of a descriptor, in bytes.
-const REACH: i64 = (1 << 18) - 16;
 
 impl Matrix {
     /// Reads a view (rows, K) of elements of this many bytes; its first `rows` rows count.
@@ -92,7 +88,7 @@ impl Matrix {
                         })
                     })
                 });
-            let near = |d: i64| d % 16 == 0 && (0..=REACH).contains(&d);
+            let near = |d: i64| d % 16 == 0 && (0..=REACH as i64).contains(&d);
             let pattern = if w == 16 { 16 } else { 8 * w };
             let begins = |at: i64| at % 16 == 0 && at.rem_euclid(pattern) < w;
             let dynamic = (view.dynamic.iter()).all(|(_, step)| (step * b) % pattern == 0);
@@ -120,15 +116,16 @@ impl Matrix {
         8 * self.width
     }
 
-    /// The upper word: swizzle and stride.
-    fn high(&self) -> i64 {
-        let code = match self.width {
-            128 => 1,
-            64 => 2,
-            32 => 3,
-            _ => 0,
+    /// The words without a start: what the leading distance says in the lower, stride and swizzle in the upper.
+    fn words(&self) -> [i64; 2] {
+        let distances = Descriptor {
+            start: 0,
+            leading: self.leading as u64,
+            stride: self.stride as u64,
+            width: self.width as u64,
         };
-        (code << 30) | (self.stride >> 4)
+        let bits = distances.bits().expect("distances were checked");
+        [bits & u64::from(u32::MAX), bits >> 32].map(|word| word as i64)
     }
 }
 
@@ -144,16 +141,24 @@ impl Lower<'_> {
         let name = format!("descriptors of {}", self.kernel.shared[view.alloc].name);
         let bytes = i64::from(self.kernel.shared[view.alloc].dtype.bytes());
         let at = i64::from(self.shared_offsets[view.alloc]) + matrix.start;
-        let leading = (matrix.leading >> 4) << 16;
+        let [leading, high] = matrix.words();
         self.holding(&name, |l| {
             let key = Once::Descriptor(at, leading);
             let mut low = l.once(key, |l| {
                 let base = l.shared_symbol();
                 let start = l.add_const(base, at);
-                let mut start = l.def(Ty::B32, isa::shr(Ty::U32), [start, Operand::int(4)]);
+                let mut start = l.def(
+                    Ty::B32,
+                    isa::shr(Ty::U32),
+                    [start, Operand::int(UNIT)],
+                );
                 if l.kernel.cluster > 1 {
                     // Above it, an address in a cluster has the rank of its block: it would be a distance.
-                    start = l.def(Ty::B32, isa::and(Ty::B32), [start, Operand::int(START)]);
+                    start = l.def(
+                        Ty::B32,
+                        isa::and(Ty::B32),
+                        [start, Operand::int(FIELD as i64)],
+                    );
                 }
                 l.def(Ty::B32, isa::or(Ty::B32), [start, Operand::int(leading)])
             });
@@ -162,11 +167,11 @@ impl Lower<'_> {
                 low = l.def(
                     Ty::B32,
                     isa::mad(Ty::U32),
-                    [mine, Operand::int(apart >> 4), low],
+                    [mine, Operand::int(apart >> UNIT), low],
                 );
             }
             for (v, step) in &view.dynamic {
-                let step = step * bytes / 16;
+                let step = step * bytes >> UNIT;
                 low = match l.scalar(*v) {
                     Operand::Imm(Imm::Int(i)) => l.add_const(low, i * step),
                     o => {
@@ -180,8 +185,8 @@ impl Lower<'_> {
                 };
             }
             let low = l.register(&low, Ty::B32);
-            let high = l.once(Once::Word(matrix.high() as u32), |l| {
-                l.def(Ty::B32, isa::mov(Ty::U32), [Operand::int(matrix.high())])
+            let high = l.once(Once::Word(high as u32), |l| {
+                l.def(Ty::B32, isa::mov(Ty::U32), [Operand::int(high)])
             });
             l.def(
                 Ty::B64,

@@ -21,6 +21,7 @@ use super::options::Async;
 use super::products::{From, Job};
 use super::warp::{Frag, Warp};
 use tiki_kernel::isa::Ty;
+use tiki_kernel::isa::descriptor;
 use tiki_kernel::isa::meaning::ask::Multiply;
 use tiki_kernel::isa::meaning::tensor::model;
 
@@ -39,30 +40,21 @@ pub(super) struct Issued {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Descriptor {
-    start: u64,
-    leading: u64,
-    stride: u64,
-    /// Bytes of the swizzle, 16 for none.
-    width: u64,
+    is: descriptor::Descriptor,
     /// The depth is strided rather than contiguous.
     transposed: bool,
 }
 
 impl Descriptor {
     fn read(bits: u64, transposed: bool) -> Descriptor {
-        let field = |at: u32| (bits >> at & 0x3fff) << 4;
-        let width = [16, 128, 64, 32][(bits >> 62) as usize];
         Descriptor {
-            start: field(0),
-            leading: field(16),
-            stride: field(32),
-            width,
+            is: descriptor::Descriptor::read(bits),
             transposed,
         }
     }
     /// Number of the swizzle among those of tensor maps.
     pub(super) fn spread(&self) -> u8 {
-        self.width.trailing_zeros() as u8 - 4
+        self.is.width.trailing_zeros() as u8 - 4
     }
     /// The depth is strided rather than contiguous.
     pub(super) fn transposed(&self) -> bool {
@@ -70,23 +62,26 @@ impl Descriptor {
     }
     /// Byte of an element.
     pub(super) fn at(&self, mn: u64, k: u64, size: u64) -> u64 {
-        let (w, per) = (self.width, 16 / size);
+        let descriptor::Descriptor {
+            start,
+            leading,
+            stride,
+            width: w,
+        } = self.is;
+        let per = 16 / size;
         let off = match (self.transposed, w) {
             (false, 16) => {
-                (mn % 8) * 16 + (mn / 8) * self.stride + (k / per) * self.leading + (k % per) * size
+                (mn % 8) * 16 + (mn / 8) * stride + (k / per) * leading + (k % per) * size
             }
-            (false, _) => (mn % 8) * w + (mn / 8) * self.stride + k * size,
+            (false, _) => (mn % 8) * w + (mn / 8) * stride + k * size,
             (true, 16) => {
-                (mn % per) * size + (mn / per) * self.stride + (k % 8) * 16 + (k / 8) * self.leading
+                (mn % per) * size + (mn / per) * stride + (k % 8) * 16 + (k / 8) * leading
             }
             (true, _) => {
-                (mn * size) % w
-                    + (mn * size / w) * self.leading
-                    + (k % 8) * w
-                    + (k / 8) * self.stride
+                (mn * size) % w + (mn * size / w) * leading + (k % 8) * w + (k / 8) * stride
             }
         };
-        let at = self.start + off;
+        let at = start + off;
         at ^ (((at >> 7) & (w / 16 - 1)) << 4)
     }
 }
