@@ -10,7 +10,7 @@ pub const WORDS: usize = 20;
 const ABSENT: u8 = u8::MAX;
 
 /// A row with its modifiers and types chosen.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Op {
     /// The row.
     pub row: &'static Row,

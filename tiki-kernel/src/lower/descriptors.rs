@@ -147,11 +147,7 @@ impl Lower<'_> {
             let mut low = l.once(key, |l| {
                 let base = l.shared_symbol();
                 let start = l.add_const(base, at);
-                let mut start = l.def(
-                    Ty::B32,
-                    isa::shr(Ty::U32),
-                    [start, Operand::int(UNIT)],
-                );
+                let mut start = l.def(Ty::B32, isa::shr(Ty::U32), [start, Operand::int(UNIT)]);
                 if l.kernel.cluster > 1 {
                     // Above it, an address in a cluster has the rank of its block: it would be a distance.
                     start = l.def(

@@ -5,7 +5,7 @@
 //! (a 64-bit one is two, a 16-bit one is one) and predicates apart; a value written but never read
 //! still takes its register at that point.
 
-use super::{Function, Imm, Operand, Reg, Stmt, verify::targets};
+use super::{Function, Imm, Label, Operand, Reg, Regs, Stmt, verify::targets};
 use crate::isa::row::Kind;
 use crate::isa::{Ty, effects::Flow};
 use std::cell::OnceCell;
@@ -23,18 +23,26 @@ pub struct Pressure {
 /// Liveness of a function.
 #[derive(Debug)]
 pub struct Liveness {
-    before: Vec<Set>,
-    after: Vec<Set>,
+    /// Sets of registers, one of `width` words before each statement and after each.
+    before: Vec<u64>,
+    after: Vec<u64>,
+    width: usize,
     tys: Vec<Ty>,
-    written: Vec<Vec<Reg>>,
+    written: Vec<Regs>,
     /// Counted when somebody asks: most want to know what lives, not how much.
     at: OnceCell<Vec<Pressure>>,
 }
 
-type Set = Vec<u64>;
-
-/// Of a statement: registers read, registers written, whether the writes are certain, and what follows.
-type Facts = (Vec<Reg>, Vec<Reg>, bool, Vec<usize>);
+/// Of a statement.
+struct Facts {
+    reads: Regs,
+    /// The writes are certain.
+    kills: bool,
+    /// The statement after it may follow.
+    falls: bool,
+    /// Statements that may follow besides.
+    jumps: Vec<usize>,
+}
 
 /// 32-bit registers that a register of this type takes; predicates take none.
 #[must_use]
@@ -49,9 +57,11 @@ pub fn words(t: Ty) -> u32 {
 /// Registers an instruction reads and writes; guards and parts of addresses are read. A sum whose condition
 /// is the constant false begins at zero: what it updates is not read.
 #[must_use]
-pub fn reads_and_writes(inst: &super::Inst) -> (Vec<Reg>, Vec<Reg>) {
-    let (mut reads, mut writes) = (vec![], vec![]);
-    reads.extend(inst.guard.map(|g| g.reg));
+pub fn reads_and_writes(inst: &super::Inst) -> (Regs, Regs) {
+    let (mut reads, mut writes) = (Regs::default(), Regs::default());
+    if let Some(guard) = &inst.guard {
+        reads.push(guard.reg);
+    }
     let pats = &inst.op.row.form().pats;
     let zero = Operand::Imm(Imm::Int(0));
     let anew =
@@ -85,50 +95,54 @@ pub fn run(f: &Function) -> Liveness {
             }
         })
         .collect();
-    let facts: Vec<Facts> = body
-        .iter()
-        .enumerate()
-        .map(|(i, s)| match s {
+    let mut written = Vec::with_capacity(body.len());
+    let mut facts = Vec::with_capacity(body.len());
+    for s in body {
+        let (reads, writes, kills, falls, jumps) = match s {
             Stmt::Inst(inst) => {
                 let (reads, writes) = reads_and_writes(inst);
-                let mut next: Vec<usize> = targets(f, inst)
-                    .iter()
-                    .filter_map(|l| places.get(&l.0).copied())
-                    .collect();
                 let falls = matches!(inst.op.row.effects.flow, Flow::Next | Flow::Call)
                     || inst.guard.is_some();
-                if falls {
-                    next.push(i + 1);
-                }
-                (reads, writes, inst.guard.is_none(), next)
+                let place = |l: &Label| places.get(&l.0).copied();
+                let jumps = targets(f, inst).iter().filter_map(place).collect();
+                (reads, writes, inst.guard.is_none(), falls, jumps)
             }
-            _ => (vec![], vec![], true, vec![i + 1]),
-        })
-        .collect();
-    let mut before = vec![vec![0u64; width]; body.len() + 1];
-    let mut after = vec![vec![0u64; width]; body.len()];
+            _ => (Regs::default(), Regs::default(), true, true, vec![]),
+        };
+        written.push(writes);
+        facts.push(Facts {
+            reads,
+            kills,
+            falls,
+            jumps,
+        });
+    }
+    let mut before = vec![0u64; width * (body.len() + 1)];
+    let mut after = vec![0u64; width * body.len()];
     let (mut changed, mut set) = (true, vec![0u64; width]);
     while changed {
         changed = false;
         for i in (0..body.len()).rev() {
-            let (reads, writes, kills, next) = &facts[i];
+            let fact = &facts[i];
+            let falls = fact.falls.then_some(i + 1);
             set.fill(0);
-            for n in next {
-                for (a, b) in set.iter_mut().zip(&before[*n]) {
+            for n in fact.jumps.iter().copied().chain(falls) {
+                for (a, b) in set.iter_mut().zip(&before[width * n..width * (n + 1)]) {
                     *a |= b;
                 }
             }
-            after[i].copy_from_slice(&set);
-            if *kills {
-                for r in writes {
+            after[width * i..width * (i + 1)].copy_from_slice(&set);
+            if fact.kills {
+                for r in &written[i] {
                     set[r.0 as usize / 64] &= !(1 << (r.0 % 64));
                 }
             }
-            for r in reads {
+            for r in &fact.reads {
                 set[r.0 as usize / 64] |= 1 << (r.0 % 64);
             }
-            if set != before[i] {
-                before[i].copy_from_slice(&set);
+            let here = &mut before[width * i..width * (i + 1)];
+            if set != *here {
+                here.copy_from_slice(&set);
                 changed = true;
             }
         }
@@ -136,13 +150,14 @@ pub fn run(f: &Function) -> Liveness {
     Liveness {
         before,
         after,
+        width,
         tys: f.regs.clone(),
-        written: facts.into_iter().map(|(_, writes, ..)| writes).collect(),
+        written,
         at: OnceCell::new(),
     }
 }
 
-fn members(set: &Set) -> impl Iterator<Item = Reg> {
+fn members(set: &[u64]) -> impl Iterator<Item = Reg> {
     set.iter().enumerate().flat_map(|(w, &bits)| {
         let rest = std::iter::successors(Some(bits), |bits| Some(bits & bits.wrapping_sub(1)));
         rest.take_while(|bits| *bits != 0)
@@ -150,7 +165,7 @@ fn members(set: &Set) -> impl Iterator<Item = Reg> {
     })
 }
 
-fn pressure(tys: &[Ty], set: &Set) -> Pressure {
+fn pressure(tys: &[Ty], set: &[u64]) -> Pressure {
     members(set).fold(Pressure::default(), |p, r| {
         let t = tys[r.0 as usize];
         Pressure {
@@ -161,18 +176,24 @@ fn pressure(tys: &[Ty], set: &Set) -> Pressure {
 }
 
 impl Liveness {
+    fn set_before(&self, stmt: usize) -> &[u64] {
+        &self.before[self.width * stmt..self.width * (stmt + 1)]
+    }
+    fn set_after(&self, stmt: usize) -> &[u64] {
+        &self.after[self.width * stmt..self.width * (stmt + 1)]
+    }
     /// Registers wanted just before a statement.
     pub fn before(&self, stmt: usize) -> impl Iterator<Item = Reg> {
-        members(&self.before[stmt])
+        members(self.set_before(stmt))
     }
     /// Registers wanted just after a statement.
     pub fn after(&self, stmt: usize) -> impl Iterator<Item = Reg> {
-        members(&self.after[stmt])
+        members(self.set_after(stmt))
     }
     /// Whether a register is wanted just after a statement.
     #[must_use]
     pub fn wanted_after(&self, stmt: usize, r: Reg) -> bool {
-        self.after[stmt][r.0 as usize / 64] >> (r.0 % 64) & 1 == 1
+        self.set_after(stmt)[r.0 as usize / 64] >> (r.0 % 64) & 1 == 1
     }
     /// Pressure at a statement: the larger of before and after, with what it writes.
     #[must_use]
@@ -181,13 +202,14 @@ impl Liveness {
     }
     fn all(&self) -> &[Pressure] {
         self.at.get_or_init(|| {
-            let places = self.before.iter().zip(&self.after).zip(&self.written);
-            places
-                .map(|((before, after), written)| {
-                    let mut out = after.clone();
+            let mut out = vec![0; self.width];
+            (self.written.iter().enumerate())
+                .map(|(stmt, written)| {
+                    out.copy_from_slice(self.set_after(stmt));
                     for r in written {
                         out[r.0 as usize / 64] |= 1 << (r.0 % 64);
                     }
+                    let before = self.set_before(stmt);
                     let (a, b) = (pressure(&self.tys, before), pressure(&self.tys, &out));
                     Pressure {
                         words: a.words.max(b.words),
@@ -202,7 +224,7 @@ impl Liveness {
     pub fn peak(&self) -> Option<(usize, Pressure, Vec<Reg>)> {
         let at = self.all();
         let stmt = (0..at.len()).max_by_key(|i| (at[*i].words, std::cmp::Reverse(*i)))?;
-        let (b, a) = (&self.before[stmt], &self.after[stmt]);
+        let (b, a) = (self.set_before(stmt), self.set_after(stmt));
         let set = if pressure(&self.tys, a).words >= pressure(&self.tys, b).words {
             a
         } else {

@@ -20,12 +20,14 @@ mod operand;
 mod parse;
 mod parse_body;
 mod print;
+mod regs;
 mod verify;
 
 pub use build::FnBuilder;
 pub(crate) use fragment::fragment;
 pub use operand::{Base, Imm, Label, Operand, Reg};
 pub use parse::ParseErrors;
+pub use regs::Regs;
 pub(crate) use verify::targets;
 pub use verify::{Fault, verify};
 

@@ -22,7 +22,7 @@ pub enum Imm {
 }
 
 /// What an address starts from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Base {
     /// A register.
     Reg(Reg),
@@ -33,7 +33,7 @@ pub enum Base {
 }
 
 /// An operand.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Operand {
     /// A register.
     Reg(Reg),

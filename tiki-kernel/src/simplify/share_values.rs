@@ -3,14 +3,15 @@
 //! Cheap ones (comparisons, shifts, constants added, conversions, unpacking) are shared only within 48
 //! statements: farther apart, holding the result costs a register and saves one instruction.
 
-use super::flow::{Blocks, Defs, blocks};
+use super::flow::{Blocks, Defs, blocks, inst};
 use crate::isa::Space;
+use crate::isa::Ty;
 use crate::isa::effects::{PURE, Where};
 use crate::isa::rows::{convert, int, moves};
-use crate::isa::{Op, Ty};
 use crate::ptx::liveness::reads_and_writes;
-use crate::ptx::{Function, Inst, Operand, Reg, Stmt};
+use crate::ptx::{Function, Inst, Operand, Reg, Regs, Stmt};
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Statements within which cheap values are shared.
 const NEAR: usize = 48;
@@ -19,7 +20,8 @@ const NEAR: usize = 48;
 pub fn run(f: &mut Function) -> bool {
     let defs = Defs::of(f);
     let Blocks { ranges, above } = blocks(f);
-    let mut known: HashMap<String, Vec<(usize, usize, Vec<Reg>)>> = HashMap::new();
+    // By a hash of what they compute: block, place, and where the results are.
+    let mut known: HashMap<u64, Vec<(usize, usize, Regs)>> = HashMap::new();
     let mut renamed: HashMap<Reg, Reg> = HashMap::new();
     let mut dead = Vec::new();
     let dominates = |a: usize, mut b: usize| loop {
@@ -47,22 +49,27 @@ pub fn run(f: &mut Function) -> bool {
                     g.reg = renamed.get(&g.reg).copied().unwrap_or(g.reg);
                 }
             }
-            let i = i.clone();
-            let (reads, writes) = reads_and_writes(&i);
+            let Some(i) = inst(f, at) else { continue };
+            let (reads, writes) = reads_and_writes(i);
             let value = i.guard.is_none()
-                && repeatable(&i)
+                && repeatable(i)
                 && !writes.is_empty()
                 && writes.iter().all(|r| defs.single(*r).is_some())
                 && reads.iter().all(|r| defs.single(*r).is_some());
             if !value {
                 continue;
             }
-            let key = key(&i.op, &i.operands, &writes, f);
-            let near = cheap(&i);
-            let seen = known.entry(key).or_default();
-            let found = seen
-                .iter()
-                .find(|(other, place, _)| dominates(*other, b) && (!near || at - place < NEAR));
+            let near = cheap(i);
+            let seen = known.entry(hash(i)).or_default();
+            let same = |place: usize, regs: &Regs| {
+                let tys = |list: &Regs| list.iter().map(|r| f.ty(*r)).collect::<Vec<_>>();
+                inst(f, place).is_some_and(|other| {
+                    i.op == other.op && inputs(i).eq(inputs(other)) && tys(&writes) == tys(regs)
+                })
+            };
+            let found = seen.iter().find(|(other, place, regs)| {
+                dominates(*other, b) && (!near || at - place < NEAR) && same(*place, regs)
+            });
             match found {
                 Some((_, _, regs)) => {
                     renamed.extend(writes.iter().copied().zip(regs.iter().copied()));
@@ -70,7 +77,7 @@ pub fn run(f: &mut Function) -> bool {
                 }
                 None => {
                     if near {
-                        seen.clear();
+                        seen.retain(|(_, place, regs)| !same(*place, regs));
                     }
                     seen.push((b, at, writes));
                 }
@@ -83,9 +90,11 @@ pub fn run(f: &mut Function) -> bool {
     // Uses in blocks that come earlier in the text than the definition do not exist: a definition
     // dominates its uses, and a dominating block comes first.
     if let Some(body) = f.body.as_mut() {
-        for at in dead.into_iter().rev() {
-            body.remove(at);
-        }
+        let (mut at, mut dead) = (0, dead.into_iter().peekable());
+        body.retain(|_| {
+            at += 1;
+            dead.next_if_eq(&(at - 1)).is_none()
+        });
     }
     true
 }
@@ -123,13 +132,16 @@ fn cheap(i: &Inst) -> bool {
         .contains(&row)
 }
 
-fn key(op: &Op, operands: &[Operand], writes: &[Reg], f: &Function) -> String {
-    let tys: Vec<Ty> = writes.iter().map(|r| f.ty(*r)).collect();
-    let inputs: Vec<&Operand> = operands
-        .iter()
-        .zip(&op.row.form().pats)
-        .filter(|(_, p)| !p.write)
-        .map(|(o, _)| o)
-        .collect();
-    format!("{op} {tys:?} {inputs:?}")
+/// What it reads, in order.
+fn inputs(i: &Inst) -> impl Iterator<Item = &Operand> {
+    let pats = &i.op.row.form().pats;
+    let both = i.operands.iter().zip(pats);
+    both.filter(|(_, p)| !p.write).map(|(o, _)| o)
+}
+
+fn hash(i: &Inst) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    i.op.hash(&mut hasher);
+    inputs(i).for_each(|o| o.hash(&mut hasher));
+    hasher.finish()
 }

@@ -10,7 +10,7 @@ use crate::isa::effects::Where;
 use crate::isa::rows::{memory, wgmma};
 use crate::isa::{Space, Ty};
 use crate::ptx::liveness::{reads_and_writes, words};
-use crate::ptx::{Function, Inst, Reg, Stmt};
+use crate::ptx::{Function, Inst, Regs, Stmt};
 
 /// Sinks; whether anything changed.
 pub fn run(f: &mut Function) -> bool {
@@ -35,8 +35,8 @@ pub fn run(f: &mut Function) -> bool {
 }
 
 struct Fact {
-    reads: Vec<Reg>,
-    writes: Vec<Reg>,
+    reads: Regs,
+    writes: Regs,
     /// It reads memory at most.
     still: bool,
     /// It orders registers before the products that follow.
