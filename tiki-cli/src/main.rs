@@ -9,6 +9,7 @@
 
 mod budget;
 mod cache;
+mod codes;
 mod diff;
 mod doctor;
 mod instances;
@@ -44,7 +45,7 @@ enum Command {
     List(list::Args),
     /// Show a stage of the compiler: ast, ir, schedule, lower, ptx, budget, report.
     Show(show::Args),
-    /// Say what the compiler chose and why.
+    /// Say what the compiler chose and why, or what a code (TK601) means.
     Explain(show::Explain),
     /// Compare two instances of a kernel.
     Diff(diff::Args),

@@ -1,5 +1,6 @@
 //! `tiki show KERNEL --stage ..` and `tiki explain KERNEL`: the compiler's stages and reasons.
 
+use crate::codes::meaning;
 use crate::instances::{Pick, compiled, name};
 use crate::outcome::{Kind, Out, Result};
 use serde_json::{Value, json};
@@ -75,7 +76,7 @@ pub fn run(args: &Args, out: &mut Out) -> Result<()> {
     Ok(())
 }
 
-/// Say what the compiler chose and why.
+/// Say what the compiler chose and why, or what a code means: `tiki explain TK601`.
 #[derive(Debug, clap::Args)]
 pub struct Explain {
     #[command(flatten)]
@@ -83,6 +84,10 @@ pub struct Explain {
 }
 
 pub fn explain(args: &Explain, out: &mut Out) -> Result<()> {
+    if let Some(meaning) = meaning(&args.pick.kernel) {
+        out.say(meaning.value(), || meaning.lines());
+        return Ok(());
+    }
     let (kernel, instances) = args.pick.find()?;
     let places = &kernel.program.places;
     let (mut values, mut text) = (Vec::new(), String::new());

@@ -170,6 +170,24 @@ fn reasons_and_differences_have_numbers() {
     assert!(!said["instructions"].as_array().expect("a list").is_empty());
 }
 
+/// A message's code is explained where there is no kernel.
+#[test]
+fn codes_are_explained() {
+    let folder = folder("codes");
+    for (code, part) in [
+        ("TK601", "barrier"),
+        ("tl020", "hold"),
+        ("V04", "shared memory"),
+    ] {
+        let said = tiki(&["explain", code], &folder);
+        assert_eq!(said.status.code(), Some(0));
+        assert!(text(&said.stdout).contains(part), "{said:?}");
+    }
+    let said = json(&tiki(&["explain", "TK501", "--json"], &folder));
+    assert_eq!(said["code"], "TK501");
+    assert!(!said["explanation"].as_str().expect("text").is_empty());
+}
+
 /// Kernels of one name in a crate, and those of sets, are told apart by the names of their files.
 #[test]
 fn kernels_of_one_name_are_told_apart() {
