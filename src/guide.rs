@@ -3,6 +3,24 @@
 //! Everything on this page is compiled and run when the documentation is tested, on a computer without a
 //! GPU.
 //!
+//! # Set out
+//! A crate of your own names the clone of the repository in its `Cargo.toml`; the profile lets the macro, which is a
+//! compiler, and the virtual machine be optimised in debug builds too:
+//!
+//! ```toml
+//! [dependencies]
+//! tiki = { path = "../tiki" }
+//!
+//! [profile.dev.build-override]
+//! opt-level = 3
+//! [profile.dev.package]
+//! tiki-launch.opt-level = 2
+//! tiki-kernel.opt-level = 1
+//! ```
+//!
+//! The command `tiki`, of which this page makes use, is installed from the clone: `cargo install --path tiki-cli`. It shows
+//! the kernels of the crate in whose folder it is called, once that has been built.
+//!
 //! # Write it
 //! A kernel that turns a matrix over: each block loads a square of `D` by `D` numbers into shared memory, waits for
 //! all of its threads, and stores the square turned. `D` is a parameter; `build(..)` says for which values the kernel
@@ -84,13 +102,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! In a terminal: `tiki plot banks '32:64' --bytes 4`, and with `--out square.svg` as a file.
+//! In a terminal: `tiki plot banks '32:64' --bytes 4`, and with `--out column.svg` as a file.
 //!
 //! # Mend it, and hold it
 //! The swizzle goes into the layout, and `deny(bank_conflicts)` makes a conflict an error from now on. Lists and
 //! facts in `build(..)` and `tune(..)` stand for many instances.
 //!
-//! # Run it
+//! # Run it, and tune it
 //! On a GPU, or on the virtual machine, which executes the same PTX text and needs nothing installed:
 //!
 //! ```
@@ -136,8 +154,7 @@
 //! small.run(&stream, &x, &mut out)?;
 //! assert_eq!(out.to_vec()?, turned);
 //!
-//! // # Tune it
-//! // The compiler's checks reject candidates before anything is assembled, with their reasons; the others are
+//! // To tune: the compiler's checks reject candidates before anything is assembled, with their reasons; the others are
 //! // measured in turn. (On a GPU, by its events; here it is the host's time for running the machine.)
 //! let tuner = Tuner { first: 6, most: 6, repeat: 1, ..Tuner::default() };
 //! let decision = tuner.choose(
@@ -163,6 +180,9 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! From a shell, on a GPU: `tiki tune turn --arg x=4096,4096 --arg out=4096,4096 --out turn.tuned`; with `--device vm` and
+//! without `--out` it goes through the candidates where there is none.
 //!
 //! # Go on
 //! What can stand in a body: [`crate::prelude`]. Sharing functions and kernels between crates: [`crate::device`],
