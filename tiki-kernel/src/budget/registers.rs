@@ -29,7 +29,7 @@ use crate::ir::Kernel;
 use crate::isa::effects::{Async, Group, Where};
 use crate::isa::rows::{int, matrix, warp};
 use crate::lower::Lowered;
-use crate::ptx::{Function, Operand, Reg, Stmt, liveness, targets};
+use crate::ptx::{Function, Loc, Operand, Reg, Stmt, liveness, targets};
 use crate::report::Report;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -58,6 +58,8 @@ pub struct Bound {
     pub registers: u32,
     /// What is live at the peak: what it holds, registers; the largest first.
     pub items: Vec<(String, u32)>,
+    /// Where the peak is in the source.
+    pub at: Option<Loc>,
 }
 
 /// Bounds the registers of an entry: the most that any of its roles needs.
@@ -68,6 +70,7 @@ pub fn bound(function: &Function, holds: &[String]) -> Bound {
     most.map(|(_, b)| b).unwrap_or(Bound {
         registers: LEAST,
         items: vec![],
+        at: None,
     })
 }
 
@@ -127,6 +130,7 @@ pub fn bounds(function: &Function, holds: &[String]) -> BTreeMap<Option<u32>, Bo
                 let peak = peaks.entry(*role).or_default();
                 if need.registers() > peak.need.registers() || peak.live.is_empty() {
                     peak.need = need;
+                    peak.at = inst.loc;
                     peak.live = set.iter().copied().filter(|r| counts(r)).collect();
                 }
             }
@@ -157,7 +161,11 @@ pub fn bounds(function: &Function, holds: &[String]) -> BTreeMap<Option<u32>, Bo
         }
         let held = peak.need.core + peak.need.other;
         items.push(("kept by the assembler".into(), registers - held));
-        Bound { registers, items }
+        Bound {
+            registers,
+            items,
+            at: peak.at,
+        }
     };
     peaks
         .into_iter()
@@ -171,6 +179,7 @@ struct Peak {
     need: Need,
     live: Vec<Reg>,
     predicates: u32,
+    at: Option<Loc>,
 }
 
 /// Live registers: those of products under way, and the others.
@@ -438,7 +447,7 @@ pub fn check(kernel: &Kernel, lowered: &Lowered, sink: &mut Sink, report: &mut R
                     kernel.entry, role.registers
                 ),
             )
-            .note(format!("live at the fullest point: {}", list(&role.items)));
+            .note(fullest(role, &lowered.module.files));
             if pool_holds(kernel, count, rounded) {
                 diag = diag.help(format!("set_registers({rounded})"));
             }
@@ -502,7 +511,7 @@ pub fn check(kernel: &Kernel, lowered: &Lowered, sink: &mut Sink, report: &mut R
                 kernel.entry, bound.registers
             ),
         )
-        .note(format!("live at the fullest point: {}", list(&bound.items)));
+        .note(fullest(&bound, &lowered.module.files));
         let fits = (1..wanted).rev().find(|n| {
             occupancy::registers_for(kernel.target, kernel.threads, *n) >= bound.registers
         });
@@ -543,10 +552,15 @@ pub fn check(kernel: &Kernel, lowered: &Lowered, sink: &mut Sink, report: &mut R
     bound.registers
 }
 
-fn list(items: &[(String, u32)]) -> String {
-    let items: Vec<String> = items
-        .iter()
-        .map(|(name, n)| format!("{name} {n}"))
-        .collect();
-    items.join(", ")
+/// `live at the fullest point, lib.rs:12: v 128, address of x 2`
+fn fullest(bound: &Bound, files: &[(u32, String)]) -> String {
+    let place = bound.at.and_then(|at| {
+        let (_, path) = files.iter().find(|(n, _)| *n == at.file)?;
+        let name = path.rsplit(['/', '\\']).next()?;
+        Some(format!(", {name}:{}", at.line))
+    });
+    let place = place.unwrap_or_default();
+    let items = bound.items.iter().map(|(name, n)| format!("{name} {n}"));
+    let items: Vec<String> = items.collect();
+    format!("live at the fullest point{place}: {}", items.join(", "))
 }
