@@ -314,11 +314,15 @@ impl<'a> Check<'a> {
                 self.block_coordinate(*grid, axis, span)
             }
             (val, _) => {
-                let diag = self.error(
+                let mut diag = self.error(
                     codes::UNKNOWN_NAME,
                     span,
                     format!("{} has no field `{name}`", val.kind()),
                 );
+                let number = matches!(val, Val::Scalar(s) if s.num.name() == "usize");
+                if number && matches!(name, "x" | "y" | "z") {
+                    diag = diag.help("`thread_idx()` is one number, the thread's in its block; blocks have axes: `block_idx().x`");
+                }
                 self.refuse(diag)
             }
         }

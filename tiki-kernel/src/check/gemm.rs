@@ -320,14 +320,26 @@ impl<'a> Check<'a> {
                 return None;
             }
         };
-        for (t, at) in [(dtype, call.at(0)), (b.dtype, call.at(1))] {
+        let in_registers = matches!(operand, Operand::Register(_));
+        for (t, at, converts) in [
+            (dtype, call.at(0), in_registers),
+            (b.dtype, call.at(1), false),
+        ] {
             if t != gemm.dtype {
+                let wanted = gemm.dtype;
+                let help = if converts {
+                    format!("convert it: `.cast::<{wanted}>()`")
+                } else {
+                    format!(
+                        "a shared operand is `Shared::<{wanted}>`: convert before storing into it, `.cast::<{wanted}>()`"
+                    )
+                };
                 self.error(
                     codes::ELEMENT,
                     at,
-                    format!("the product is of `{}`, the operand of `{t}`", gemm.dtype),
+                    format!("the product is of `{wanted}`, the operand of `{t}`"),
                 )
-                .help(format!("convert it: `.cast::<{}>()`", gemm.dtype))
+                .help(help)
                 .push(self);
                 return None;
             }
@@ -491,11 +503,7 @@ impl<'a> Check<'a> {
             ) => {
                 if dtype != ty.dtype || shape != ty.shape || dist.clone().merged() != ty.dist {
                     let diag = self
-                        .error(
-                            codes::LAYOUT,
-                            call.at(2),
-                            "the accumulator is not of this product",
-                        )
+                        .error(codes::LAYOUT, call.at(2), not_of_it(&shape, &ty.shape))
                         .note(format!("it is {dtype} {shape:?} {dist}"))
                         .note(format!(
                             "the product gives {} {:?} {}",
@@ -553,5 +561,14 @@ mod tests {
                 (vec![1, 2], vec![1, 3], vec![9, 2])
             );
         }
+    }
+}
+
+/// An accumulator that a product does not fit into.
+pub(super) fn not_of_it(given: &[u32], wanted: &[u32]) -> String {
+    if given == wanted {
+        "the accumulator is not of this product".into()
+    } else {
+        format!("the accumulator has shape {given:?}, the product {wanted:?}")
     }
 }

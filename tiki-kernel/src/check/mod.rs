@@ -403,16 +403,14 @@ impl<'a> Check<'a> {
                 }),
             ));
         }
-        let is_scalar = inner.is_none() && matches!(&ty.kind, TypeKind::Path(_));
-        if is_scalar {
-            let TypeKind::Path(path) = &ty.kind else {
-                unreachable!("a path")
-            };
-            if path.segments.last().is_some_and(|s| s.name.text == "usize") {
-                return Some((ParamKind::Scalar(DType::U64), None));
+        if inner.is_none()
+            && let TypeKind::Path(path) = &ty.kind
+        {
+            match path.segments.last().map(|s| s.name.text.as_str()) {
+                Some("usize") => return Some((ParamKind::Scalar(DType::U64), None)),
+                Some("Global") => {}
+                _ => return Some((ParamKind::Scalar(self.dtype_of(ty)?), None)),
             }
-            let dtype = self.dtype_of(ty)?;
-            return Some((ParamKind::Scalar(dtype), None));
         }
         self.error(
             codes::SIGNATURE,

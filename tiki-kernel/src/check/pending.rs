@@ -61,7 +61,7 @@ impl<'a> Check<'a> {
                 .error(
                     codes::LAYOUT,
                     call.at(2),
-                    "the accumulator is not of this product",
+                    super::gemm::not_of_it(&r.shape, &ty.shape),
                 )
                 .note(format!("it is {} {:?} {}", r.dtype, r.shape, r.dist))
                 .note(format!(
