@@ -3,7 +3,7 @@
 //! values.
 
 use crate::ir::visit::blocks_mut;
-use crate::ir::{Access, Block, GlobalView, Kernel, Op, StmtKind, Value};
+use crate::ir::{Access, Block, Edge, GlobalView, Kernel, Op, StmtKind, Value};
 use crate::report::Report;
 
 /// Widest access of one instruction.
@@ -84,11 +84,13 @@ fn note(
             .filter(|a| !a.whole)
             .map(|a| a.axis.to_string())
             .collect();
-        format!(
-            "predicated along axis {}, {:?}",
-            axes.join(" and "),
-            access.edge
-        )
+        let torn = match access.edge {
+            Edge::Straddle if access.vector > 1 => {
+                "; at the edge, which a vector may straddle, by elements"
+            }
+            _ => "",
+        };
+        format!("predicated along axis {}{torn}", axes.join(" and "))
     };
     report
         .add(

@@ -10,7 +10,7 @@ use crate::ast::Span;
 use crate::dtype::DType;
 use crate::ir::reduction::{Steps, entry_bytes};
 use crate::ir::visit::blocks_mut;
-use crate::ir::{Barrier, Block, Kernel, Op, Shared, StmtKind, ValueInfo, scan};
+use crate::ir::{Barrier, Block, Kernel, Op, ReduceOp, ScanOp, Shared, StmtKind, ValueInfo, scan};
 use crate::report::Report;
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ pub const OWN: u32 = 4096;
 
 /// A reduction or a scan: how its threads meet.
 struct Meeting<'a> {
-    /// For people: `Sum along axis 1`.
+    /// For people: `sum along axis 1`.
     what: String,
     kind: &'static str,
     lane_steps: u32,
@@ -31,6 +31,32 @@ struct Meeting<'a> {
     barrier_before: &'a mut bool,
 }
 
+/// A reduction in words.
+fn reduction(op: ReduceOp) -> &'static str {
+    match op {
+        ReduceOp::Sum => "sum",
+        ReduceOp::Max { nan: false } => "greatest",
+        ReduceOp::Max { nan: true } => "greatest or NaN",
+        ReduceOp::Min { nan: false } => "least",
+        ReduceOp::Min { nan: true } => "least or NaN",
+        ReduceOp::ArgMax => "place of the greatest",
+        ReduceOp::ArgMin => "place of the least",
+    }
+}
+
+/// What a scan is of, in words.
+fn scanned(op: ScanOp) -> &'static str {
+    match op {
+        ScanOp::Sum => "sum",
+        ScanOp::Product => "product",
+        ScanOp::Max { nan: false } => "greatest",
+        ScanOp::Max { nan: true } => "greatest or NaN",
+        ScanOp::Min { nan: false } => "least",
+        ScanOp::Min { nan: true } => "least or NaN",
+        ScanOp::Affine => "recurrence",
+    }
+}
+
 impl<'a> Meeting<'a> {
     fn of(values: &'a [ValueInfo], op: &'a mut Op) -> Option<Meeting<'a>> {
         match op {
@@ -39,7 +65,7 @@ impl<'a> Meeting<'a> {
                 let t = info.ty.tensor()?;
                 let steps = Steps::of(t, r.axis as usize);
                 Some(Meeting {
-                    what: format!("{:?} along axis {}", r.op, r.axis),
+                    what: format!("{} along axis {}", reduction(r.op), r.axis),
                     kind: "reduction",
                     lane_steps: steps.butterflies.len() as u32,
                     combine: steps.combine(),
@@ -54,7 +80,7 @@ impl<'a> Meeting<'a> {
                 let t = info.ty.tensor()?;
                 let steps = scan::Steps::of(t, s.axis as usize)?;
                 Some(Meeting {
-                    what: format!("{:?} scan along axis {}", s.op, s.axis),
+                    what: format!("{} scan along axis {}", scanned(s.op), s.axis),
                     kind: "scan",
                     lane_steps: steps.lane_steps(),
                     combine: steps.combine(),
