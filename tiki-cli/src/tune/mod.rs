@@ -326,7 +326,10 @@ fn lines(kernel: &Kernel, decision: &Decision) -> String {
     for (instance, verdict) in &decision.log {
         let about = match verdict {
             Verdict::Illegal(why) | Verdict::Refused(why) => {
-                why.lines().next().unwrap_or_default().to_owned()
+                // The first of the compiler's errors, where there are any: that it does not compile is said.
+                let reason = why.lines().find(|line| line.contains("[TK"));
+                let reason = reason.or_else(|| why.lines().next());
+                reason.unwrap_or_default().trim().to_owned()
             }
             Verdict::First => String::new(),
             Verdict::Faster(m) | Verdict::Slower(m) | Verdict::Same(m) => format!(
