@@ -111,7 +111,6 @@ pub(super) fn alike(
 }
 
 /// Why attention was not computed.
-#[derive(Debug)]
 #[non_exhaustive]
 pub enum AttentionError {
     /// q, k and v are not of one batch, head dimension and (k and v) shape.
@@ -160,6 +159,13 @@ pub enum AttentionError {
     },
     /// The launch failed.
     Launch(LaunchError),
+}
+
+/// As it is displayed: what is printed of an error that `main` returns or `unwrap` meets is the message.
+impl fmt::Debug for AttentionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl fmt::Display for AttentionError {

@@ -3,7 +3,6 @@
 use crate::LaunchError;
 
 /// Why there is no product.
-#[derive(Debug)]
 pub enum GemmError {
     /// Extents that do not fit together.
     Shape {
@@ -23,6 +22,13 @@ pub enum GemmError {
     },
     /// The launch failed.
     Launch(LaunchError),
+}
+
+/// As it is displayed: what is printed of an error that `main` returns or `unwrap` meets is the message.
+impl std::fmt::Debug for GemmError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
 }
 
 impl std::fmt::Display for GemmError {

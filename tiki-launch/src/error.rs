@@ -60,7 +60,6 @@ pub struct Form {
 }
 
 /// Why a launch, or what leads to it, did not happen.
-#[derive(Debug)]
 #[non_exhaustive]
 #[allow(missing_docs)] // the message of each says what its fields are
 pub enum LaunchError {
@@ -239,6 +238,13 @@ impl LaunchError {
             LaunchError::PartialWave { .. } => Code::PartialWave,
             LaunchError::Data(error) => error.code(),
         }
+    }
+}
+
+/// As it is displayed: what is printed of an error that `main` returns or `unwrap` meets is the message.
+impl fmt::Debug for LaunchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 
