@@ -149,6 +149,8 @@ pub(crate) struct Check<'a> {
     roles: Vec<(u64, u32, Span)>,
     /// Named barriers given out.
     barriers: u32,
+    /// Those at which a role's reductions and scans meet, by its warps.
+    meetings: HashMap<u64, u32>,
     /// Groups of warpgroup products started, and proven done.
     issued: u64,
     /// Accumulators that no variable of the author holds yet: one that comes to hold it takes its registers.
@@ -233,6 +235,7 @@ impl<'a> Check<'a> {
             defs: HashMap::new(),
             roles: Vec::new(),
             barriers: 0,
+            meetings: HashMap::new(),
             issued: 0,
             unheld: Vec::new(),
             waited: pending::Waited::default(),

@@ -147,9 +147,10 @@ impl<'a> Check<'a> {
                 .help("deal it so that whole warps stand side by side along the axis");
             return self.refuse(diag);
         }
-        if crosses_warps(&wide, at) {
-            self.block_wide("this scan's barrier", call.span);
-        }
+        let Some(meet) = self.meeting(crosses_warps(&wide, at), "this scan's barrier", call.span)
+        else {
+            return Val::Poison;
+        };
         let scan = Scan {
             value: wide.value,
             factor: factor.map(|f| f.value),
@@ -160,6 +161,7 @@ impl<'a> Check<'a> {
             bounds: wide.bounds.clone(),
             scratch: None,
             barrier_before: false,
+            meet,
         };
         let value = self.emit_typed(Op::Scan(scan), Type::Tensor(ty), Uniform::Thread, call.span);
         let result = Reg {
@@ -174,9 +176,10 @@ impl<'a> Check<'a> {
     }
 
     fn reduce_along(&mut self, op: ReduceOp, axis: usize, r: &Reg, call: &Call<'a>) -> Val<'a> {
-        if crosses_warps(r, axis) {
-            self.block_wide("this reduction's barrier", call.span);
-        }
+        let several = crosses_warps(r, axis);
+        let Some(meet) = self.meeting(several, "this reduction's barrier", call.span) else {
+            return Val::Poison;
+        };
         let dtype = if matches!(op, ReduceOp::ArgMax | ReduceOp::ArgMin) {
             DType::U32
         } else {
@@ -194,6 +197,7 @@ impl<'a> Check<'a> {
             bounds: r.bounds.clone(),
             scratch: None,
             barrier_before: false,
+            meet,
         };
         let ty = TensorType {
             dtype,

@@ -291,25 +291,52 @@ impl<'a> Check<'a> {
         } else {
             1
         };
-        let first = self.barriers + 1;
-        let most = self.kernel.target.row().barriers_per_block;
-        if first + count > most {
-            let diag = self.error(
-                codes::THREADS,
-                call.span,
-                format!(
-                    "barriers {first} to {}; a block has {most}, of which 0 is `sync_block`'s",
-                    first + count - 1
-                ),
-            );
-            return self.refuse(diag);
-        }
-        self.barriers += count;
+        let Some(first) = self.numbered(count, call.span) else {
+            return Val::Poison;
+        };
         Val::Barrier {
             first,
             count,
             threads,
         }
+    }
+
+    /// The first of so many barriers that nobody else has.
+    fn numbered(&mut self, count: u32, span: Span) -> Option<u32> {
+        let first = self.barriers + 1;
+        let most = self.kernel.target.row().barriers_per_block;
+        if first + count > most {
+            let last = first + count - 1;
+            let text = format!(
+                "barriers {first} to {last}; a block has {most}, of which 0 is `sync_block`'s"
+            );
+            self.error(codes::THREADS, span, text).push(self);
+            return None;
+        }
+        self.barriers += count;
+        Some(first)
+    }
+
+    /// Where those who come here meet in an operation of `several` of their warps: at the block's barrier, or at one that a
+    /// role has for all of its own; `None` if there is no number left.
+    pub(crate) fn meeting(&mut self, several: bool, what: &str, span: Span) -> Option<Barrier> {
+        let warps = self.warps_here();
+        if !several || warps == self.all_warps() {
+            if several {
+                self.block_wide(what, span);
+            }
+            return Some(Barrier::Block);
+        }
+        let id = match self.meetings.get(&warps) {
+            Some(id) => *id,
+            None => self.numbered(1, span)?,
+        };
+        self.meetings.insert(warps, id);
+        Some(Barrier::Named {
+            id,
+            threads: self.threads_here(),
+            arrive: false,
+        })
     }
 
     pub(crate) fn barrier_sync(&mut self, call: &Call<'a>) -> Val<'a> {

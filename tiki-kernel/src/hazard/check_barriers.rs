@@ -147,11 +147,7 @@ impl<'a> Walk<'a, '_> {
                 };
                 let steps = Steps::of(t, r.axis as usize);
                 if steps.needs_scratch() {
-                    self.whole(
-                        now,
-                        span,
-                        "a reduction over several warps, which meets at the block's barrier",
-                    );
+                    self.meets(&r.meet, now, span, "a reduction over several warps");
                 } else if !steps.butterflies.is_empty() {
                     self.lanes(now, span, "a reduction over lanes");
                 }
@@ -162,16 +158,23 @@ impl<'a> Walk<'a, '_> {
                     return;
                 };
                 if steps.needs_scratch() {
-                    self.whole(
-                        now,
-                        span,
-                        "a scan over several warps, which meets at the block's barrier",
-                    );
+                    self.meets(&s.meet, now, span, "a scan over several warps");
                 } else if steps.lane_steps() > 0 {
                     self.lanes(now, span, "a scan over lanes");
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Warps that meet in an operation: those of the block, or whole warps of a role.
+    fn meets(&mut self, at: &Barrier, now: Here, span: Span, what: &str) {
+        if *at == Barrier::Block {
+            let what = format!("{what}, which meets at the block's barrier");
+            self.whole(now, span, &what);
+        } else {
+            let what = format!("{what}, which meets at the role's barrier");
+            self.lanes(now, span, &what);
         }
     }
 

@@ -399,12 +399,14 @@ impl<'a> Walk<'a, '_> {
         let mut cells = Vec::new();
         let all = Coordinates::new(dist, shape.len());
         let active = |t: &usize| here.threads.get(*t) == Some(&true);
-        for thread in (0..dist.thread_count() as usize).filter(active) {
+        // A role's threads are dealt to from its first on.
+        let count = dist.thread_count().max(1) as usize;
+        for thread in (0..here.threads.len()).filter(active) {
             if kind == Kind::Write && !first_holder(dist, thread as u32) {
                 continue;
             }
             for value in 0..all.values() {
-                let at = all.at(thread, value);
+                let at = all.at(thread % count, value);
                 if within(&at, shape) {
                     cells.push((thread as u32, view.linear(&at)));
                 }

@@ -156,6 +156,8 @@ pub struct Reduce {
     pub scratch: Option<usize>,
     /// A barrier is needed before the scratch is written (its last readers may not be done).
     pub barrier_before: bool,
+    /// Where those threads meet: at the block's barrier, or at the role's.
+    pub meet: Barrier,
 }
 
 /// Reductions. `ArgMax` and `ArgMin` give the index along the axis (`u32`), the smallest of several;
@@ -197,6 +199,8 @@ pub struct Scan {
     pub scratch: Option<usize>,
     /// As of a [`Reduce`].
     pub barrier_before: bool,
+    /// As of a [`Reduce`].
+    pub meet: Barrier,
 }
 
 /// What a scan combines by. All are associative up to rounding; `Affine` is not commutative.

@@ -294,6 +294,7 @@ impl Printer<'_> {
             &reduce.bounds,
             reduce.scratch,
             reduce.barrier_before,
+            &reduce.meet,
         );
         self.line(&text);
     }
@@ -310,7 +311,13 @@ impl Printer<'_> {
                 text.push_str(word);
             }
         }
-        self.meeting(&mut text, &scan.bounds, scan.scratch, scan.barrier_before);
+        self.meeting(
+            &mut text,
+            &scan.bounds,
+            scan.scratch,
+            scan.barrier_before,
+            &scan.meet,
+        );
         self.line(&text);
     }
 
@@ -321,6 +328,7 @@ impl Printer<'_> {
         bounds: &[Option<Value>],
         scratch: Option<usize>,
         barrier_before: bool,
+        meet: &Barrier,
     ) {
         let k = self.kernel;
         for (axis, bound) in bounds.iter().enumerate() {
@@ -330,6 +338,9 @@ impl Printer<'_> {
         }
         if let Some(scratch) = scratch {
             let _ = write!(text, " through {}", k.shared[scratch].name);
+        }
+        if let Barrier::Named { id, threads, .. } = meet {
+            let _ = write!(text, " at {id} of {threads}");
         }
         if barrier_before {
             text.push_str(" after barrier");

@@ -346,7 +346,7 @@ impl Lower<'_> {
         let dist = self.tensor(r.value).dist.clone();
         let (to, from) = self.scratch_places(&dist, &steps.combined, &steps.kept, combine, entry);
         if r.barrier_before {
-            self.ins(None, isa::bar_sync(), vec![Operand::int(0)]);
+            self.barrier(&r.meet);
         }
         let writes = (steps.lane_mask != 0).then(|| {
             let t = self.thread();
@@ -374,7 +374,7 @@ impl Lower<'_> {
                 self.ins(guard(writes.clone()), op, vec![at, x]);
             }
         }
-        self.ins(None, isa::bar_sync(), vec![Operand::int(0)]);
+        self.barrier(&r.meet);
         self.unpacked = None;
         let parts = results.first().map_or(0, Vec::len);
         (0..results.len())

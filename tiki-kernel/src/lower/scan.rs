@@ -256,7 +256,7 @@ impl Lower<'_> {
         let row = i64::from(steps.groups() * combine * entry);
         let (write, read) = self.scratch_places(&t.dist, digits, &steps.kept, combine, entry);
         if s.barrier_before {
-            self.ins(None, isa::bar_sync(), vec![Operand::int(0)]);
+            self.barrier(&s.meet);
         }
         let writes = self.ends(s, ends);
         let ty = Ty::of_register(t.dtype);
@@ -269,7 +269,7 @@ impl Lower<'_> {
                 self.ins(guard(writes.clone()), op, vec![at, x]);
             }
         }
-        self.ins(None, isa::bar_sync(), vec![Operand::int(0)]);
+        self.barrier(&s.meet);
         self.unpacked = None;
         let own = self.mixed_digit(digits);
         let mine: Vec<Operand> = (0..combine)
@@ -330,7 +330,7 @@ impl Lower<'_> {
         let (entry, combine) = (entry_bytes(s.op, &t), steps.combine());
         let start = i64::from(self.shared_offsets[scratch]);
         if s.barrier_before {
-            self.ins(None, isa::bar_sync(), vec![Operand::int(0)]);
+            self.barrier(&s.meet);
         }
         // The outermost level counts most.
         let outer: Vec<usize> = steps.levels.iter().rev().map_while(Level::own).collect();
@@ -363,7 +363,7 @@ impl Lower<'_> {
                 self.ins(guard(writes.clone()), op, vec![address(&write, at), x]);
             }
         }
-        self.ins(None, isa::bar_sync(), vec![Operand::int(0)]);
+        self.barrier(&s.meet);
         self.unpacked = None;
         let count = combine * order.len() as u32;
         let lane = self.digit(1, 32);

@@ -4,7 +4,8 @@
 //! warps may still be reading that scratch, and its next writer needs a barrier first, unless another
 //! barrier of the block lies between: a reduction's own barrier counts. Small scratch is given to each
 //! of them for itself; where that would be more than [`OWN`] bytes, two buffers alternate, each as
-//! large as the largest.
+//! large as the largest. Those of a role meet at a barrier of its own, which says nothing of other roles: their scratch
+//! is never another's.
 
 use crate::ast::Span;
 use crate::dtype::DType;
@@ -12,7 +13,7 @@ use crate::ir::reduction::{Steps, entry_bytes};
 use crate::ir::visit::blocks_mut;
 use crate::ir::{Barrier, Block, Kernel, Op, ReduceOp, ScanOp, Shared, StmtKind, ValueInfo, scan};
 use crate::report::Report;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Most bytes of scratch before buffers are shared.
 pub const OWN: u32 = 4096;
@@ -29,6 +30,18 @@ struct Meeting<'a> {
     name: &'a str,
     scratch: &'a mut Option<usize>,
     barrier_before: &'a mut bool,
+    /// The number of the barrier at which they meet.
+    at: u32,
+}
+
+/// Scratch that may still be read, and the barrier at which its readers meet.
+type Busy = BTreeSet<(usize, u32)>;
+
+fn number(meet: &Barrier) -> u32 {
+    match meet {
+        Barrier::Named { id, .. } => *id,
+        Barrier::Block | Barrier::Warp => 0,
+    }
 }
 
 /// A reduction in words.
@@ -73,6 +86,7 @@ impl<'a> Meeting<'a> {
                     name: &info.name,
                     scratch: &mut r.scratch,
                     barrier_before: &mut r.barrier_before,
+                    at: number(&r.meet),
                 })
             }
             Op::Scan(s) => {
@@ -88,6 +102,7 @@ impl<'a> Meeting<'a> {
                     name: &info.name,
                     scratch: &mut s.scratch,
                     barrier_before: &mut s.barrier_before,
+                    at: number(&s.meet),
                 })
             }
             _ => None,
@@ -108,22 +123,25 @@ pub fn run(kernel: &mut Kernel, report: &mut Report) {
     });
     let own = needs.iter().sum::<u32>() <= OWN;
     let largest = needs.iter().copied().max().unwrap_or(0);
-    let mut buffers: Vec<usize> = Vec::new();
-    let mut next = 0;
+    // Of each barrier: its buffers, and how many operations have one.
+    let mut buffers: BTreeMap<u32, (Vec<usize>, usize)> = BTreeMap::new();
+    let (mut next, mut made) = (0, 0);
     each(values, &mut body, &mut |m, span| {
         if m.combine == 1 || m.scratch.is_some() {
             return;
         }
         let bytes = if own { needs[next] } else { largest };
-        if buffers.len() < 2 || own {
-            shared.push(scratch(buffers.len(), bytes, m.kind, m.combine, span));
-            buffers.push(shared.len() - 1);
+        let (held, used) = buffers.entry(m.at).or_default();
+        if held.len() < 2 || own {
+            shared.push(scratch(made, bytes, m.kind, m.combine, span));
+            held.push(shared.len() - 1);
+            made += 1;
         }
-        let buffer = buffers[if own { next } else { next % 2 }];
-        *m.scratch = Some(buffer);
+        *m.scratch = Some(held[if own { *used } else { *used % 2 }]);
+        *used += 1;
         next += 1;
     });
-    let mut busy = BTreeSet::new();
+    let mut busy = Busy::new();
     block(values, &mut body, &mut busy, &mut Vec::new());
     each(values, &mut body, &mut |m, span| {
         let barriers = u32::from(m.combine > 1) + u32::from(*m.barrier_before);
@@ -172,21 +190,16 @@ fn each(values: &[ValueInfo], stmts: &mut Block, f: &mut impl FnMut(Meeting<'_>,
 
 /// Walks with the set of scratch that may still be read; `loops` holds, per open loop, what its
 /// breaks and continues carry out.
-fn block(
-    values: &[ValueInfo],
-    stmts: &mut Block,
-    busy: &mut BTreeSet<usize>,
-    loops: &mut Vec<BTreeSet<usize>>,
-) {
+fn block(values: &[ValueInfo], stmts: &mut Block, busy: &mut Busy, loops: &mut Vec<Busy>) {
     for stmt in stmts {
         match &mut stmt.kind {
             StmtKind::Let(_, op) => {
                 if let Some(m) = Meeting::of(values, op)
                     && let Some(s) = *m.scratch
                 {
-                    *m.barrier_before |= busy.contains(&s);
-                    busy.clear();
-                    busy.insert(s);
+                    *m.barrier_before |= busy.contains(&(s, m.at));
+                    busy.retain(|(_, at)| m.at != 0 && *at != m.at);
+                    busy.insert((s, m.at));
                 }
             }
             StmtKind::Barrier(Barrier::Block) => busy.clear(),
@@ -201,7 +214,7 @@ fn block(
             StmtKind::For { body, .. } => around(values, &mut [body], busy, loops),
             StmtKind::While { head, body, .. } => around(values, &mut [head, body], busy, loops),
             StmtKind::Once(body) => {
-                loops.push(BTreeSet::new());
+                loops.push(Busy::new());
                 block(values, body, busy, loops);
                 busy.extend(loops.pop().expect("pushed above"));
             }
@@ -219,12 +232,12 @@ fn block(
 fn around(
     values: &[ValueInfo],
     bodies: &mut [&mut Block],
-    busy: &mut BTreeSet<usize>,
-    loops: &mut Vec<BTreeSet<usize>>,
+    busy: &mut Busy,
+    loops: &mut Vec<Busy>,
 ) {
     loop {
         let before = busy.clone();
-        loops.push(BTreeSet::new());
+        loops.push(Busy::new());
         for body in bodies.iter_mut() {
             block(values, body, busy, loops);
         }
@@ -243,7 +256,7 @@ mod tests {
     use crate::ir::{Dist, Mode, Reduce, ReduceOp, Type, Uniform, Value};
     use crate::target::Target;
 
-    fn reduce(b: &mut Builder, value: Value) -> Value {
+    fn reduce(b: &mut Builder, value: Value, meet: Barrier) -> Value {
         let dist = Dist {
             threads: vec![Mode::replicated(128)],
             values: vec![],
@@ -259,6 +272,7 @@ mod tests {
                 bounds: vec![None, None],
                 scratch: None,
                 barrier_before: false,
+                meet,
             }),
         )
     }
@@ -283,11 +297,11 @@ mod tests {
         };
         let zero = b.float(DType::F32, 0.0);
         let v = b.tile(DType::F32, &[1, 128], &dist, Op::Splat(zero));
-        reduce(&mut b, v);
-        reduce(&mut b, v);
+        reduce(&mut b, v, Barrier::Block);
+        reduce(&mut b, v, Barrier::Block);
         let (lo, hi) = (b.int(DType::U32, 0), b.int(DType::U32, 4));
         let index = b.value(Type::Scalar(DType::U32), Uniform::Block);
-        let (body, _) = b.block(|b| reduce(b, v));
+        let (body, _) = b.block(|b| reduce(b, v, Barrier::Block));
         b.push(StmtKind::For {
             index,
             lo,
@@ -299,5 +313,44 @@ mod tests {
         let mut k = b.finish();
         assert_eq!(plan(&mut k), [false, false, true]);
         assert_eq!(k.shared.len(), 3);
+    }
+
+    /// Three reductions of 4 KiB of scratch in all, at these barriers: who waits, and for which scratch.
+    fn three(meets: [u32; 3], results: u32) -> (Vec<bool>, Vec<usize>) {
+        let mut b = Builder::new("k", Target::default_target(), 256);
+        let dist = Dist {
+            threads: vec![Mode::along(1, 128, 1)],
+            values: vec![Mode::along(0, results, 1)],
+        };
+        let zero = b.float(DType::F32, 0.0);
+        let v = b.tile(DType::F32, &[results, 128], &dist, Op::Splat(zero));
+        for id in meets {
+            let meet = match id {
+                0 => Barrier::Block,
+                id => Barrier::Named {
+                    id,
+                    threads: 128,
+                    arrive: false,
+                },
+            };
+            reduce(&mut b, v, meet);
+        }
+        let mut k = b.finish();
+        let waits = plan(&mut k);
+        let mut held = Vec::new();
+        each(&k.values, &mut k.body, &mut |m, _| held.extend(*m.scratch));
+        (waits, held)
+    }
+
+    #[test]
+    fn roles_share_no_scratch_and_wait_for_their_own_alone() {
+        // Much scratch: two buffers a barrier, and a third operation of one barrier meets its first again.
+        let (waits, held) = three([1, 1, 1], 128);
+        assert_eq!((waits, held), (vec![false; 3], vec![0, 1, 0]));
+        let (waits, held) = three([1, 2, 1], 128);
+        assert_eq!((waits, held), (vec![false; 3], vec![0, 1, 2]));
+        // The block's barrier ends all reading.
+        let (waits, held) = three([1, 0, 1], 128);
+        assert_eq!((waits, held), (vec![false; 3], vec![0, 1, 2]));
     }
 }

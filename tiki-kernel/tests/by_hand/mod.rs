@@ -142,6 +142,7 @@ pub fn reduce(
             bounds,
             scratch: None,
             barrier_before: false,
+            meet: Barrier::Block,
         }),
     )
 }
