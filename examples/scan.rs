@@ -164,10 +164,8 @@ pub fn scan_ring<
         let _ = pipe.acquire();
         let number = numbers.get([stage]) as usize;
         let row = row_of(number);
-        load.copy(
-            &x.tile([1, N], place(row, number - row * tiles)),
-            ring.stage(stage),
-        );
+        let tile = x.tile([1, N], place(row, number - row * tiles));
+        load.copy(&tile.evict_last(), ring.stage(stage));
         pipe.commit();
     };
     let values = |stage: usize, nth: usize| {

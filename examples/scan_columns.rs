@@ -14,7 +14,7 @@
 //! - `scan_columns`: a block a tile, of any width with V = 1. The one for f32.
 //! - `scan_columns_ring`: blocks that stay take tile after tile, which come by asynchronous copies into a ring of `S` stages:
 //!   while one is scanned and waits for those above it, the next are on their way. The one for 16 bits, whose tiles are half the bytes. Rows are whole
-//!   accesses of `V`.
+//!   accesses of `V`. (On Hopper: `scan_columns_hopper`, faster.)
 //!
 //! Sums accumulate in f32. After a NaN everything is NaN, in the greatest so far as well.
 //!
@@ -26,7 +26,8 @@ mod program;
 use std::process::ExitCode;
 use tiki::prelude::*;
 use tiki::rows::look_back::{
-    asked_columns, before_columns, column_tile, joined, nothing, take_tile, taken_tile,
+    asked_columns, before_columns, column_tile, joined, nothing, take_tile, taken_tile, tell_column,
+    tell_group,
 };
 
 /// The totals of a tile's columns, of its scan and its values: told by the threads with the last row, in the order of the
@@ -123,7 +124,9 @@ pub fn scan_columns<
     sync_block();
     if thread_idx() < C {
         let total = totals.get([own]);
-        let before = before_columns::<OP, G>(state, column, nth, tiles, total, asked);
+        tell_column(state, column, nth, total);
+        let before = before_columns::<OP, G>(state, column, nth, tiles, asked);
+        tell_group::<OP, G>(state, column, nth, tiles, before, total);
         carry.set([own], before);
     }
     sync_block();
@@ -207,10 +210,8 @@ pub fn scan_columns_ring<
     let fetch = |stage: usize| {
         let _ = pipe.acquire();
         let (nth, outer, strip) = place(numbers.get([stage]) as usize);
-        load.copy(
-            &x.at([outer]).tile([R, C], [row(nth), strip]),
-            ring.stage(stage),
-        );
+        let tile = x.at([outer]).tile([R, C], [row(nth), strip]);
+        load.copy(&tile.evict_last(), ring.stage(stage));
         pipe.commit();
     };
     #[unroll]
@@ -249,7 +250,9 @@ pub fn scan_columns_ring<
         sync_block();
         if thread_idx() < C {
             let total = totals.get([own]);
-            let before = before_columns::<OP, G>(state, column, nth, tiles, total, asked);
+            tell_column(state, column, nth, total);
+            let before = before_columns::<OP, G>(state, column, nth, tiles, asked);
+            tell_group::<OP, G>(state, column, nth, tiles, before, total);
             carry.set([own], before);
         }
         sync_block();

@@ -27,6 +27,7 @@ use suite::kernels::{
     row_sum::{row_argmax, row_argmax_of, row_extremes, row_sum},
     scan::{scan, scan_ring},
     scan_columns::{scan_columns, scan_columns_ring},
+    scan_columns_hopper::scan_columns_hopper,
     silu::{gelu_mul, silu_mul},
     softmax::{log_softmax_rows, softmax, softmax_rows},
     softmax_backward::{log_softmax_backward, softmax_backward},
@@ -90,7 +91,7 @@ macro_rules! instances {
 #[test]
 fn the_text_holds_what_is_written() {
     let all: &[(&str, &[&Artifact])] = instances! {
-        "columns": scan_columns_ring<bf16, 0, false, false, 256, 64, 8, 128, 3, 2, 8, 4>, recurrence_rows<bf16, false, false, 4096, 8, 128, 3, 4>;
+        "columns": scan_columns_ring<bf16, 0, false, false, 256, 64, 8, 128, 3, 2, 8, 4>, scan_columns_hopper<bf16, 0, false, false, 256, 64, 3, 8, 4>, recurrence_rows<bf16, false, false, 4096, 8, 128, 3, 4>;
         "norms": rms_norm<f16, 4096, 256>, rms_norm<f32, 1024, 128>, layer_norm<f32, 4096, 512>, add_rms_norm<f16, 4096, 512>, add_layer_norm<f32, 4096, 256>;
         "long_rows": rms_norm_long<f16, 8>, layer_norm_long<f32, 4>, softmax_long<f32, false, 4>, softmax_long<bf16, true, 8>;
         "softmax": softmax_rows<bf16, 1024, 64>, softmax_rows<f32, 4096, 512>, softmax_backward<f32, 4096, 1024>, softmax_backward<f16, 4096, 512>, softmax<f32, 1024, 128>, log_softmax_rows<f16, 4096, 128>, log_softmax_backward<f16, 4096, 256>;

@@ -5,6 +5,7 @@
 use super::cases::{Result, U, poisoned, push, typed, wide};
 use super::inputs::mixed;
 use super::kernels::scan_columns::{scan_columns, scan_columns_ring};
+use super::kernels::scan_columns_hopper::scan_columns_hopper;
 use super::scans::{Kind, Launch, scanned, verdict};
 use super::{Outcome, Real};
 use tiki::Device;
@@ -89,6 +90,14 @@ pub fn all(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
         (bf16, SUM, false, false, [256, 64, 8, 128, 3, 2, 8, 4]),
         (f16, SUM, false, false, [256, 64, 8, 128, 3, 2, 8, 4])
     );
+    columns!(device, out, scan_columns_hopper;
+        (f32, SUM, true, true, [128, 32, 2, 2, 2]),
+        (f32, MAX, false, false, [64, 64, 4, 4, 1]),
+        (bf16, MAX, true, true, [128, 64, 3, 4, 8]),
+        (f32, SUM, false, false, [256, 32, 4, 8, 4]),
+        (bf16, SUM, false, false, [256, 64, 3, 8, 4]),
+        (f16, SUM, false, false, [256, 64, 3, 8, 4])
+    );
     Ok(())
 }
 
@@ -96,5 +105,6 @@ pub fn all(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
 pub fn waiting(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
     columns!(device, out, scan_columns; (bf16, MAX, true, true, [128, 64, 8, 256, 4, 8]));
     columns!(device, out, scan_columns_ring; (bf16, MAX, true, true, [128, 64, 8, 256, 2, 1, 4, 8]));
+    columns!(device, out, scan_columns_hopper; (bf16, MAX, true, true, [128, 64, 3, 4, 8]));
     Ok(())
 }

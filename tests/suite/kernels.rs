@@ -32,6 +32,8 @@ pub mod row_sum;
 pub mod scan;
 #[path = "../../examples/scan_columns.rs"]
 pub mod scan_columns;
+#[path = "../../examples/scan_columns_hopper.rs"]
+pub mod scan_columns_hopper;
 #[path = "../../examples/silu.rs"]
 pub mod silu;
 #[path = "../../examples/softmax.rs"]

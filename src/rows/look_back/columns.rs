@@ -48,18 +48,21 @@ pub fn asked_columns<const G: usize>(
     (front, words)
 }
 
-/// What comes before tile `nth` of `tiles` down a column, from what was asked for before; the tile's own total is
-/// published, and by the last tile of a group what comes before the next.
+/// Publishes the total of a column in tile `nth`.
+#[tiki::device]
+pub fn tell_column(state: &mut Global<u32>, column: usize, nth: usize, total: f32) {
+    state.set_with([nth, column], told(total), Order::Relaxed, Scope::Device);
+}
+
+/// What comes before tile `nth` of `tiles` down a column, from what was asked for before.
 #[tiki::device]
 pub fn before_columns<const OP: usize, const G: usize>(
-    state: &mut Global<u32>,
+    state: &Global<u32>,
     column: usize,
     nth: usize,
     tiles: usize,
-    total: f32,
     asked: (u32, [u32; G]),
 ) -> f32 {
-    state.set_with([nth, column], told(total), Order::Relaxed, Scope::Device);
     let group = nth / G;
     let (mut front, mut words) = asked;
     while group > 0 && front == 0 {
@@ -83,10 +86,50 @@ pub fn before_columns<const OP: usize, const G: usize>(
         };
         sum = joined::<OP>(sum, own);
     }
-    if nth % G == G - 1 {
-        let next = told(joined::<OP>(sum, total));
-        let at = tiles + group;
-        state.set_with([at, column], next, Order::Relaxed, Scope::Device);
-    }
     sum
+}
+
+/// Publishes what comes before the next group, if tile `nth` is its group's last: what comes before it, and its own total.
+#[tiki::device]
+pub fn tell_group<const OP: usize, const G: usize>(
+    state: &mut Global<u32>,
+    column: usize,
+    nth: usize,
+    tiles: usize,
+    before: f32,
+    total: f32,
+) {
+    if nth % G == G - 1 {
+        let next = told(joined::<OP>(before, total));
+        state.set_with([tiles + nth / G, column], next, Order::Relaxed, Scope::Device);
+    }
+}
+
+/// The total of a column in tile `nth` as another warp has told it, if the tile is its group's last and [`tell_group`] needs
+/// it; as far as it is there.
+#[tiki::device]
+pub fn asked_own<const G: usize>(
+    state: &Global<u32>,
+    column: usize,
+    nth: usize,
+    tiles: usize,
+) -> u32 {
+    let at = if nth % G == G - 1 { nth } else { 2 * tiles + G };
+    state.get_with([at, column], Order::Relaxed, Scope::Device)
+}
+
+/// That total, from what was asked for before; nothing where it is not needed.
+#[tiki::device]
+pub fn own_column<const OP: usize, const G: usize>(
+    state: &Global<u32>,
+    column: usize,
+    nth: usize,
+    asked: u32,
+) -> f32 {
+    let mut word = asked;
+    let last = nth % G == G - 1;
+    while last && word == 0 {
+        word = state.get_with([nth, column], Order::Relaxed, Scope::Device);
+    }
+    if last { untold(word) } else { nothing::<OP>() }
 }

@@ -23,15 +23,17 @@
 //! - [`asked_totals`], [`warp_before`]: all threads of a block that takes tile after tile; a word a tile.
 //! - [`before_steps`]: as [`before_tile`], of recurrences `h = a * h + b`; `3 * tiles` words a row.
 //! - [`asked_groups_of_steps`], [`value_before`]: of recurrences, by a block that takes tile after tile; a word a tile.
-//! - [`asked_columns`], [`before_columns`]: each thread a column of its own; a word a column for each tile and each group
-//!   of `G`.
+//! - [`tell_column`], [`asked_columns`], [`before_columns`], [`tell_group`]: each thread a column of its own; a word a column
+//!   for each tile and each group of `G`. ([`asked_own`], [`own_column`]: where another warp has told the tile's total.)
 
 mod columns;
 mod folds;
 mod step_folds;
 mod steps;
 
-pub use columns::{asked_columns, before_columns, column_tile};
+pub use columns::{
+    asked_columns, asked_own, before_columns, column_tile, own_column, tell_column, tell_group,
+};
 pub use folds::{asked_totals, tell_total, warp_before};
 pub use step_folds::{asked_groups_of_steps, tell_step, value_before};
 pub use steps::{before_steps, composed, composed_before, composed_lanes, composed_own};
