@@ -104,9 +104,9 @@ pub fn recurrence<
     workspace(ticket = [1], state = [b.dim(0) * b.dim(1).div_ceil(N)]), build(
     (E = f32, EXCLUSIVE = true, REVERSE = true, N = 2048, V = 4, T = 128, S = 3, W = 1, K = 1, B = 2),
     (E = f32, EXCLUSIVE = false, REVERSE = false, N = 128, V = 4, T = 32, S = 4, W = 2, K = 4, B = 2),
-    (E = f32, EXCLUSIVE = false, REVERSE = false, N = 4096, V = 4, T = 128, S = 3, W = 1, K = 3, B = 2),
+    (E = f32, EXCLUSIVE = false, REVERSE = false, N = 4608, V = 4, T = 128, S = 3, W = 1, K = 3, B = 2),
     (E = f16, EXCLUSIVE = false, REVERSE = true, N = 4096, V = 8, T = 64, S = 4, W = 2, K = 2, B = 2),
-    (E = bf16, EXCLUSIVE = false, REVERSE = false, N = 8192, V = 8, T = 128, S = 3, W = 1, K = 3, B = 2),
+    (E = bf16, EXCLUSIVE = false, REVERSE = false, N = 9216, V = 8, T = 128, S = 3, W = 1, K = 4, B = 2),
 ))]
 pub fn recurrence_ring<
     E: Element,
@@ -128,7 +128,9 @@ pub fn recurrence_ring<
 ) {
     require!(a.shape() == b.shape() && out.shape() == b.shape() && b.dim(1).is_multiple_of(V));
     let (own, warps, held_parts) = (N / T, T / 32, K * T / 32);
-    let swizzle = Swizzle::new(3, if V == 4 { 2 } else { 3 }, 3);
+    // An odd number of accesses a thread sends neighbours to other banks by itself.
+    let bits = if own / V % 2 == 1 { 0 } else { 3 };
+    let swizzle = Swizzle::new(bits, if V == 4 { 2 } else { 3 }, 3);
     let a_s = Shared::<E>::stages(S, layout!((1, N):(N, 1)).swizzle(swizzle));
     let b_s = Shared::<E>::stages(S, layout!((1, N):(N, 1)).swizzle(swizzle));
     // The same with a column for each thread.
@@ -164,8 +166,8 @@ pub fn recurrence_ring<
         let number = numbers.get([stage]) as usize;
         let row = row_of(number);
         let at = place(row, number - row * tiles);
-        load.copy(&a.tile([1, N], at), a_s.stage(stage));
-        load.copy(&b.tile([1, N], at), b_s.stage(stage));
+        load.copy(&a.tile([1, N], at).evict_last(), a_s.stage(stage));
+        load.copy(&b.tile([1, N], at).evict_last(), b_s.stage(stage));
         pipe.commit();
     };
     #[unroll]
@@ -261,6 +263,7 @@ pub fn recurrence_ring<
             sync_block();
             let y = b_s.stage(first).load(lines);
             out.tile_mut([1, N], place(row_of(held), held_nth))
+                .stream()
                 .store(&y);
         }
         if thread_idx() == 0 {

@@ -63,8 +63,8 @@ pub fn recurrence_rows<
     // Past the last tile nothing is read; past a row's end stand zeros, by which a recurrence begins anew.
     let fetch = |k: usize| {
         let s = pipe.acquire();
-        load.copy(&a.tile([1, N], place(k)), a_s.stage(s));
-        load.copy(&b.tile([1, N], place(k)), b_s.stage(s));
+        load.copy(&a.tile([1, N], place(k)).evict_last(), a_s.stage(s));
+        load.copy(&b.tile([1, N], place(k)).evict_last(), b_s.stage(s));
         pipe.commit();
     };
     for k in 0..S - 1 {

@@ -72,7 +72,7 @@ pub fn tell_totals<
     (E = f32, OP = 0, EXCLUSIVE = true, REVERSE = true, R = 128, C = 32, V = 1, T = 256, G = 2, P = 2),
     (E = f32, OP = 1, EXCLUSIVE = false, REVERSE = false, R = 128, C = 32, V = 1, T = 256, G = 4, P = 1),
     (E = bf16, OP = 1, EXCLUSIVE = true, REVERSE = true, R = 128, C = 64, V = 8, T = 256, G = 4, P = 8),
-    (E = f32, OP = 0, EXCLUSIVE = false, REVERSE = false, R = 256, C = 64, V = 4, T = 256, G = 4, P = 2),
+    (E = f32, OP = 0, EXCLUSIVE = false, REVERSE = false, R = 256, C = 64, V = 4, T = 256, G = 4, P = 4),
 ))]
 pub fn scan_columns<
     E: Element,
@@ -106,7 +106,7 @@ pub fn scan_columns<
     let high = R / deep;
     let map =
         ThreadMap::new(layout!((deep, wide):(wide, 1)), layout!((high, V):(V, 1))).vector_up_to(V);
-    let v = x.at([outer]).tile([R, C], at).load(map).cast::<f32>();
+    let v = x.at([outer]).tile([R, C], at).evict_last().load(map).cast::<f32>();
     // Both are under way before either is used.
     let (own, above) = if thread_idx() < C {
         (thread_idx(), nth)

@@ -50,8 +50,8 @@ pub fn tile_values<const OP: usize, const REVERSE: bool>(
     (E = f32, OP = 1, EXCLUSIVE = false, REVERSE = false, R = 64, C = 64, S = 4, G = 4, P = 1),
     (E = bf16, OP = 1, EXCLUSIVE = true, REVERSE = true, R = 128, C = 64, S = 3, G = 4, P = 8),
     (E = f32, OP = 0, EXCLUSIVE = false, REVERSE = false, R = 256, C = 32, S = 4, G = 8, P = 4),
-    (E = bf16, OP = 0, EXCLUSIVE = false, REVERSE = false, R = 256, C = 64, S = 3, G = 8, P = 4),
-    (E = f16, OP = 0, EXCLUSIVE = false, REVERSE = false, R = 256, C = 64, S = 3, G = 8, P = 4),
+    (E = bf16, OP = 0, EXCLUSIVE = false, REVERSE = false, R = 256, C = 64, S = 4, G = 8, P = 3),
+    (E = f16, OP = 0, EXCLUSIVE = false, REVERSE = false, R = 256, C = 64, S = 4, G = 8, P = 3),
 ))]
 pub fn scan_columns_hopper<
     E: Element,

@@ -442,7 +442,7 @@ def lend(wanted):
 
 def stays(k):
     """Whether its blocks take tile after tile."""
-    return k.name.endswith("ring")
+    return k.name.endswith(("ring", "hopper"))
 
 
 def scan(dtype, shape):
@@ -535,11 +535,13 @@ CASES = [
     ("cast", cast(torch.float32), ["bf16"], FLAT, lambda e, s: dict(A=e, B="f32")),
     ("row_sum", row_sum, ["f16", "bf16", "f32"], [(8192, 32768)], lambda e, s: dict(E=e, V=16 // DTYPES[e].itemsize)),
     ("scan_ring", scan, ["f32", "f16", "bf16"], [(1, 1 << 28), (8192, 32768)],
-     lambda e, s: dict(E=e, OP=0, EXCLUSIVE="false", REVERSE="false", V=16 // DTYPES[e].itemsize, T=128, W=2)),
+     lambda e, s: dict(E=e, OP=0, EXCLUSIVE="false", REVERSE="false", T=128, W=2, N=4608 if e == "f32" else 9216 if s[0] == 1 else 8192)),
     ("scan_columns", scan_columns, ["f32"], [(1, 65536, 4096), (64, 4096, 1024)],
      lambda e, s: dict(E=e, OP=0, EXCLUSIVE="false", REVERSE="false", V=4)),
     ("scan_columns_ring", scan_columns, ["f16", "bf16"], [(1, 65536, 4096), (64, 4096, 1024)],
      lambda e, s: dict(E=e, OP=0, EXCLUSIVE="false", REVERSE="false", V=8)),
+    ("scan_columns_hopper", scan_columns, ["f16", "bf16"], [(1, 65536, 4096), (64, 4096, 1024)],
+     lambda e, s: dict(E=e, OP=0, EXCLUSIVE="false", REVERSE="false")),
     ("recurrence_ring", recurrence, ["f32", "bf16"], [(1, 1 << 28)],
      lambda e, s: dict(E=e, EXCLUSIVE="false", REVERSE="false", V=16 // DTYPES[e].itemsize, T=128, W=1)),
     ("recurrence_hopper", recurrence_lines, ["f32", "bf16"], [(1, 1 << 28)],

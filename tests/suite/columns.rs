@@ -81,7 +81,7 @@ pub fn all(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
         (f32, SUM, true, true, [128, 32, 1, 256, 2, 2]),
         (f32, MAX, false, false, [128, 32, 1, 256, 4, 1]),
         (bf16, MAX, true, true, [128, 64, 8, 256, 4, 8]),
-        (f32, SUM, false, false, [256, 64, 4, 256, 4, 2])
+        (f32, SUM, false, false, [256, 64, 4, 256, 4, 4])
     );
     columns!(device, out, scan_columns_ring;
         (f32, SUM, true, true, [128, 32, 1, 256, 2, 1, 2, 2]),
@@ -95,8 +95,8 @@ pub fn all(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
         (f32, MAX, false, false, [64, 64, 4, 4, 1]),
         (bf16, MAX, true, true, [128, 64, 3, 4, 8]),
         (f32, SUM, false, false, [256, 32, 4, 8, 4]),
-        (bf16, SUM, false, false, [256, 64, 3, 8, 4]),
-        (f16, SUM, false, false, [256, 64, 3, 8, 4])
+        (bf16, SUM, false, false, [256, 64, 4, 8, 3]),
+        (f16, SUM, false, false, [256, 64, 4, 8, 3])
     );
     Ok(())
 }
