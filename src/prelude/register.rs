@@ -1,4 +1,7 @@
 //! Tensors in registers: every thread holds its part, as a layout says.
+//!
+//! Where a reduction or a scan goes over several warps, those meet: all of the block at its barrier, those of a role at a named
+//! one that is theirs alone.
 
 use super::{Element, Shared, ThreadMap, device_only};
 use std::marker::PhantomData;
