@@ -26,8 +26,8 @@ mod program;
 use std::process::ExitCode;
 use tiki::prelude::*;
 use tiki::rows::look_back::{
-    asked_columns, before_columns, column_tile, joined, nothing, take_tile, taken_tile, tell_column,
-    tell_group,
+    asked_columns, before_columns, column_tile, joined, nothing, take_tile, taken_tile,
+    tell_column, tell_group,
 };
 
 /// The totals of a tile's columns, of its scan and its values: told by the threads with the last row, in the order of the
@@ -106,7 +106,12 @@ pub fn scan_columns<
     let high = R / deep;
     let map =
         ThreadMap::new(layout!((deep, wide):(wide, 1)), layout!((high, V):(V, 1))).vector_up_to(V);
-    let v = x.at([outer]).tile([R, C], at).evict_last().load(map).cast::<f32>();
+    let v = x
+        .at([outer])
+        .tile([R, C], at)
+        .evict_last()
+        .load(map)
+        .cast::<f32>();
     // Both are under way before either is used.
     let (own, above) = if thread_idx() < C {
         (thread_idx(), nth)

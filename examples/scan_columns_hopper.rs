@@ -25,8 +25,8 @@ mod program;
 use std::process::ExitCode;
 use tiki::prelude::*;
 use tiki::rows::look_back::{
-    asked_columns, asked_own, before_columns, column_tile, joined, nothing, own_column, tell_column,
-    tell_group,
+    asked_columns, asked_own, before_columns, column_tile, joined, nothing, own_column,
+    tell_column, tell_group,
 };
 
 /// A tile's values; past the last row, where a stage holds zeros, what changes nothing.
@@ -122,8 +122,11 @@ pub fn scan_columns_hopper<
         }
     } else if warpgroup_idx() == 1 {
         set_registers(232);
-        let map = ThreadMap::new(layout!((deep, wide):(wide, 1)), layout!((high, own):(own, 1)))
-            .vector_up_to(own);
+        let map = ThreadMap::new(
+            layout!((deep, wide):(wide, 1)),
+            layout!((high, own):(own, 1)),
+        )
+        .vector_up_to(own);
         let meet = Barrier::named(128);
         let thread = thread_idx() - 128;
         let mut turn = 0;
@@ -155,8 +158,11 @@ pub fn scan_columns_hopper<
         }
     } else {
         set_registers(232);
-        let map = ThreadMap::new(layout!((deep, wide):(wide, 1)), layout!((high, own):(own, 1)))
-            .vector_up_to(own);
+        let map = ThreadMap::new(
+            layout!((deep, wide):(wide, 1)),
+            layout!((high, own):(own, 1)),
+        )
+        .vector_up_to(own);
         let meet = Barrier::named(128);
         let store = Store::tma();
         let thread = thread_idx() - 256;

@@ -101,7 +101,12 @@ pub fn tell_group<const OP: usize, const G: usize>(
 ) {
     if nth % G == G - 1 {
         let next = told(joined::<OP>(before, total));
-        state.set_with([tiles + nth / G, column], next, Order::Relaxed, Scope::Device);
+        state.set_with(
+            [tiles + nth / G, column],
+            next,
+            Order::Relaxed,
+            Scope::Device,
+        );
     }
 }
 

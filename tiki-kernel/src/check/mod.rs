@@ -148,9 +148,7 @@ pub(crate) struct Check<'a> {
     /// Registers set by roles: warps, registers, where.
     roles: Vec<(u64, u32, Span)>,
     /// Named barriers given out.
-    barriers: u32,
-    /// Those at which a role's reductions and scans meet, by its warps.
-    meetings: HashMap<u64, u32>,
+    barriers: role::Numbers,
     /// Groups of warpgroup products started, and proven done.
     issued: u64,
     /// Accumulators that no variable of the author holds yet: one that comes to hold it takes its registers.
@@ -234,8 +232,7 @@ impl<'a> Check<'a> {
             warps: None,
             defs: HashMap::new(),
             roles: Vec::new(),
-            barriers: 0,
-            meetings: HashMap::new(),
+            barriers: role::Numbers::default(),
             issued: 0,
             unheld: Vec::new(),
             waited: pending::Waited::default(),

@@ -14,6 +14,15 @@ use crate::ir::{
     Async, Barrier, Binary, Compare, Const, Op, Special, StmtKind, Unary, Uniform, Value,
 };
 use crate::target::Feature;
+use std::collections::HashMap;
+
+/// Numbers of named barriers.
+#[derive(Debug, Default)]
+pub(super) struct Numbers {
+    given: u32,
+    /// Those at which a role's reductions and scans meet, by its warps.
+    meetings: HashMap<u64, u32>,
+}
 
 impl<'a> Check<'a> {
     /// The warps of the block, one bit each.
@@ -303,7 +312,7 @@ impl<'a> Check<'a> {
 
     /// The first of so many barriers that nobody else has.
     fn numbered(&mut self, count: u32, span: Span) -> Option<u32> {
-        let first = self.barriers + 1;
+        let first = self.barriers.given + 1;
         let most = self.kernel.target.row().barriers_per_block;
         if first + count > most {
             let last = first + count - 1;
@@ -313,7 +322,7 @@ impl<'a> Check<'a> {
             self.error(codes::THREADS, span, text).push(self);
             return None;
         }
-        self.barriers += count;
+        self.barriers.given += count;
         Some(first)
     }
 
@@ -327,11 +336,11 @@ impl<'a> Check<'a> {
             }
             return Some(Barrier::Block);
         }
-        let id = match self.meetings.get(&warps) {
+        let id = match self.barriers.meetings.get(&warps) {
             Some(id) => *id,
             None => self.numbered(1, span)?,
         };
-        self.meetings.insert(warps, id);
+        self.barriers.meetings.insert(warps, id);
         Some(Barrier::Named {
             id,
             threads: self.threads_here(),

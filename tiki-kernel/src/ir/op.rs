@@ -139,9 +139,8 @@ pub struct Region {
 
 /// A reduction along one axis.
 ///
-/// Order (documented, so that a result is reproducible): each thread combines its own values in a
-/// balanced binary tree over their value index; then lanes combine by butterflies, nearest first; then
-/// warps, in a balanced tree over the warp's number.
+/// Order (documented, so that a result is reproducible): a thread's own values in a balanced binary tree over their index;
+/// then lanes by butterflies, nearest first; then warps, in a balanced tree over the warp's number.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reduce {
     /// The tensor.

@@ -229,12 +229,7 @@ fn block(values: &[ValueInfo], stmts: &mut Block, busy: &mut Busy, loops: &mut V
     }
 }
 
-fn around(
-    values: &[ValueInfo],
-    bodies: &mut [&mut Block],
-    busy: &mut Busy,
-    loops: &mut Vec<Busy>,
-) {
+fn around(values: &[ValueInfo], bodies: &mut [&mut Block], busy: &mut Busy, loops: &mut Vec<Busy>) {
     loop {
         let before = busy.clone();
         loops.push(Busy::new());
