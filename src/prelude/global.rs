@@ -94,6 +94,30 @@ impl<E: Element, const R: usize, S> Global<E, R, S> {
         let _ = index;
         device_only()
     }
+    /// Another tensor in this one's memory, of run-time extents (below 2^32) and strides, a stride of 1 written as `1`. It
+    /// begins `first` elements behind this one's first, modulo 2^64. Nobody checks that it lies within this one; the
+    /// virtual machine finds an access outside all memory.
+    #[must_use]
+    pub fn window<const K: usize>(
+        &self,
+        first: usize,
+        shape: [usize; K],
+        strides: [usize; K],
+    ) -> Global<E, K, Strided> {
+        let _ = (first, shape, strides);
+        device_only()
+    }
+    /// As `window`, to be written.
+    #[must_use]
+    pub fn window_mut<const K: usize>(
+        &mut self,
+        first: usize,
+        shape: [usize; K],
+        strides: [usize; K],
+    ) -> Global<E, K, Strided> {
+        let _ = (first, shape, strides);
+        device_only()
+    }
     /// The tile of this shape at these tile coordinates: it begins at coordinate times shape along each
     /// axis, and may reach past the tensor's edge.
     #[must_use]

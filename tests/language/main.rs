@@ -13,4 +13,5 @@ mod scans;
 mod tensors;
 mod testing;
 mod values;
+mod windows;
 mod written;

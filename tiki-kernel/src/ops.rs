@@ -159,6 +159,8 @@ ops! {
     Global shape = Rule::Pure(|c, call| c.shape(call)), "fn(&self) -> Shape<R>", "All extents; for comparisons in `require!`.";
     Global at = Rule::Pure(|c, call| c.global_at(call)), "fn<const K: usize>(&self, index: [usize; K]) -> Global", "The part with the leading coordinates fixed.";
     Global at_mut = Rule::Pure(|c, call| c.global_at(call)), "fn<const K: usize>(&mut self, index: [usize; K]) -> Global", "The part with the leading coordinates fixed, to be written.";
+    Global window = Rule::Pure(|c, call| c.window(call)), "fn<const K: usize>(&self, first: usize, shape: [usize; K], strides: [usize; K]) -> Global", "Another tensor in this one's memory, of run-time extents (below 2^32) and strides, a stride of 1 written as `1`. It begins `first` elements behind this one's first, modulo 2^64. Nobody checks that it lies within this one; the virtual machine finds an access outside all memory.";
+    Global window_mut = Rule::Pure(|c, call| c.window(call)), "fn<const K: usize>(&mut self, first: usize, shape: [usize; K], strides: [usize; K]) -> Global", "As `window`, to be written.";
     Global tile = Rule::Do(|c, call| c.tile(call)), "fn<const K: usize>(&self, shape: [usize; K], at: [usize; K]) -> View", "The tile of this shape at these tile coordinates: it begins at coordinate times shape along each axis, and may reach past the tensor's edge.";
     Global tile_mut = Rule::Do(|c, call| c.tile(call)), "fn<const K: usize>(&mut self, shape: [usize; K], at: [usize; K]) -> View", "As `tile`, to be written.";
     Global get = Rule::Do(|c, call| c.get(call)), "fn<const K: usize>(&self, index: [usize; K]) -> E", "One element, by each thread that asks; 0 outside the tensor.";

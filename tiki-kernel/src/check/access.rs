@@ -24,7 +24,7 @@ impl<'a> Check<'a> {
         };
         let shape: Vec<u32> = view.axes.iter().map(|a| a.1).collect();
         let contiguous_last = {
-            let (_, rank, _) = self.tensor_kind(view.global.param);
+            let (_, rank, _) = self.kind_of(&view.global);
             view.axes.last().is_some_and(|a| a.0 == rank - 1)
         };
         let (want, exact) = map.vector.unwrap_or((1, false));
@@ -52,7 +52,7 @@ impl<'a> Check<'a> {
         };
         let width = match map.kind {
             super::value::MapKind::Explicit { .. } => {
-                let (_, rank, _) = self.tensor_kind(view.global.param);
+                let (_, rank, _) = self.kind_of(&view.global);
                 let run = view
                     .axes
                     .iter()
@@ -108,7 +108,7 @@ impl<'a> Check<'a> {
 
     /// The run of a tensor along the view's contiguous axis, as a power of two.
     pub(super) fn run_of(&self, view: &ViewVal, r: &Reg) -> u32 {
-        let (_, rank, _) = self.tensor_kind(view.global.param);
+        let (_, rank, _) = self.kind_of(&view.global);
         view.axes
             .iter()
             .position(|a| a.0 == rank - 1)
@@ -123,7 +123,7 @@ impl<'a> Check<'a> {
         width: u32,
         span: Span,
     ) -> Val<'a> {
-        let (dtype, ..) = self.tensor_kind(view.global.param);
+        let (dtype, ..) = self.kind_of(&view.global);
         let ir = self.proven(view, span);
         let fill = match &view.fill {
             None if dtype.is_float() => self.constant(Const::Float(0.0), Num::D(dtype), span),
@@ -176,7 +176,7 @@ impl<'a> Check<'a> {
         if self.writable(&view.global, call.span).is_none() {
             return Val::Poison;
         }
-        let (dtype, ..) = self.tensor_kind(view.global.param);
+        let (dtype, ..) = self.kind_of(&view.global);
         let shape: Vec<u32> = view.axes.iter().map(|a| a.1).collect();
         if shape != r.shape {
             let diag = self.error(
@@ -220,7 +220,7 @@ impl<'a> Check<'a> {
         span: Span,
     ) -> Option<(GlobalView, DType)> {
         let at = self.coordinates(at, span)?;
-        let (dtype, rank, _) = self.tensor_kind(g.param);
+        let (dtype, rank, _) = self.kind_of(g);
         let left = rank - g.fixed.len();
         if at.len() != left {
             let name = self.kernel.params[g.param].name.clone();

@@ -276,7 +276,17 @@ impl<'a> Check<'a> {
         let dtype = if narrow { DType::U32 } else { DType::U64 };
         let (a, b) = (self.widen(x, dtype, span), self.widen(y, dtype, span));
         let value = self.emit(Op::Binary(f, a, b), dtype, uniform, span);
-        let expr = match (&x.expr, &y.expr) {
+        // Of whatever times a constant it is known that the constant divides it.
+        let unknown = |s: &Scalar| s.expr.is_none() && s.lo < s.hi;
+        let constant = |s: &Scalar| s.lo == s.hi && s.lo > 1;
+        let scaled =
+            f == Binary::Mul && ((unknown(x) && constant(y)) || (constant(x) && unknown(y)));
+        let (e, g) = if scaled {
+            (Some(self.expr_of(x)), Some(self.expr_of(y)))
+        } else {
+            (x.expr.clone(), y.expr.clone())
+        };
+        let expr = match (&e, &g) {
             (Some(a), Some(b)) => {
                 let (a, b) = (a.clone(), b.clone());
                 let positive = y.lo > 0;

@@ -23,9 +23,11 @@ impl<'a> Check<'a> {
             .iter()
             .map(|(axis, extent, origin)| {
                 let end = self.expr_of(origin) + i64::from(*extent);
-                let limit = self.extent_expr(param, *axis);
+                let limit = self.extent_expr_of(&view.global, *axis);
                 let whole = self.facts.le(end, limit).is_proven();
-                self.check_known_bounds(param, *axis, origin, *extent, span);
+                if view.global.window.is_none() {
+                    self.check_known_bounds(param, *axis, origin, *extent, span);
+                }
                 ViewAxis {
                     axis: *axis,
                     extent: *extent,
@@ -34,14 +36,19 @@ impl<'a> Check<'a> {
                 }
             })
             .collect();
-        GlobalView { param, fixed, axes }
+        GlobalView {
+            param,
+            window: Self::window_ir(&view.global),
+            fixed,
+            axes,
+        }
     }
 
     pub(super) fn fixed(&mut self, g: &GlobalVal) -> Vec<(usize, Value, bool)> {
         let mut fixed = Vec::new();
         for (axis, at) in g.fixed.iter().enumerate() {
             let e = self.expr_of(at);
-            let limit = self.extent_expr(g.param, axis);
+            let limit = self.extent_expr_of(g, axis);
             fixed.push((axis, at.value, self.facts.lt(e, limit).is_proven()));
         }
         fixed
@@ -80,14 +87,13 @@ impl<'a> Check<'a> {
         ir: &GlobalView,
         span: Span,
     ) -> Vec<Option<Value>> {
-        let param = view.global.param;
         let mut bounds: Vec<Option<Value>> = Vec::new();
         for ((axis, extent, origin), ir_axis) in view.axes.iter().zip(&ir.axes) {
             if ir_axis.whole {
                 bounds.push(None);
                 continue;
             }
-            let limit = self.extent(param, *axis, span);
+            let limit = self.extent_of(&view.global, *axis, span);
             let Some(limit) = self.scalar_as(&limit, Num::Usize, span) else {
                 bounds.push(None);
                 continue;
@@ -124,7 +130,7 @@ impl<'a> Check<'a> {
             if inside || bounds.is_empty() {
                 continue;
             }
-            let limit = self.extent(param, axis, span);
+            let limit = self.extent_of(&view.global, axis, span);
             let Some(limit) = self.scalar_as(&limit, Num::Usize, span) else {
                 continue;
             };
@@ -160,7 +166,7 @@ impl<'a> Check<'a> {
 
     /// The widest proven access of at most `want` elements along the contiguous axis, and why not more.
     pub(crate) fn vector_width(&mut self, view: &ViewVal, want: u32) -> (u32, String) {
-        let (dtype, rank, strided) = self.tensor_kind(view.global.param);
+        let (dtype, rank, strided) = self.kind_of(&view.global);
         let param = view.global.param;
         let name = self.kernel.params[param].name.clone();
         let Some((_, extent, origin)) = view.axes.iter().find(|a| a.0 == rank - 1).cloned() else {
@@ -208,8 +214,16 @@ impl<'a> Check<'a> {
                 "the tile's origin along the contiguous axis is not proven to be a multiple of {access}"
             ));
         }
+        if let Some(window) = &view.global.window {
+            let first = self.expr_of(&window.first);
+            if !self.facts.divides(first, access.into()).is_proven() {
+                return Some(format!(
+                    "the window is not proven to begin at a multiple of {access} elements of `{name}`"
+                ));
+            }
+        }
         if strided {
-            let s = self.stride_symbol(param, rank - 1);
+            let s = self.stride_expr_of(&view.global, rank - 1);
             if !self.facts.eq(s, 1).is_proven() {
                 return Some(format!(
                     "`{name}` is strided and `{name}.stride({}) == 1` is not required",
@@ -236,7 +250,7 @@ impl<'a> Check<'a> {
                 continue;
             }
             let (aligned, what) = if strided {
-                let s = self.stride_symbol(param, axis);
+                let s = self.stride_expr_of(&view.global, axis);
                 (
                     self.facts.divides(s, access.into()).is_proven(),
                     format!("{name}.stride({axis}) % {access} == 0"),
@@ -251,6 +265,11 @@ impl<'a> Check<'a> {
                     format!("{name}.dim({}) % {access} == 0", rank - 1),
                 )
             };
+            if !aligned && view.global.window.is_some() {
+                return Some(format!(
+                    "the window's stride along axis {axis} is not proven to be a multiple of {access}"
+                ));
+            }
             if !aligned {
                 return Some(format!(
                     "its rows are not proven to begin aligned: `require!({what})` would"
@@ -272,7 +291,7 @@ impl<'a> Check<'a> {
             Some(a) if a.whole => Edge::Inside,
             _ if vector == 1 => Edge::Whole,
             _ => {
-                let limit = self.extent_expr(param, rank - 1);
+                let limit = self.extent_expr_of(&view.global, rank - 1);
                 if self.facts.divides(limit, vector.into()).is_proven() {
                     Edge::Whole
                 } else {

@@ -175,7 +175,7 @@ impl<'a> Check<'a> {
         }
         let (_, (recv, axis)) = self.collect(|c| (c.eval(recv), c.eval(&args[0])));
         match (recv, axis) {
-            (Val::Global(g), Val::Int(axis, _)) => {
+            (Val::Global(g), Val::Int(axis, _)) if g.window.is_none() => {
                 let at = (g.param, axis as usize + g.fixed.len());
                 self.dims.contains_key(&at).then_some(at)
             }

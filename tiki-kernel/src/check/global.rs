@@ -4,10 +4,10 @@ use super::call::Call;
 use super::value::{FillVal, GlobalVal, Num, Scalar, Val, ViewVal};
 use super::{Check, Push};
 use crate::artifact::ParamKind;
-use crate::ast::{BinOp, Span};
+use crate::ast::Span;
 use crate::diag::codes;
 use crate::dtype::DType;
-use crate::ir::{Binary, Cache, Op, Uniform};
+use crate::ir::{Binary, Cache};
 
 impl<'a> Check<'a> {
     pub(crate) fn tensor_kind(&self, param: usize) -> (DType, usize, bool) {
@@ -34,13 +34,13 @@ impl<'a> Check<'a> {
             return Val::Poison;
         };
         match self.axis(&g, call) {
-            Some(axis) => self.extent(g.param, axis, call.span),
+            Some(axis) => self.extent_of(&g, axis, call.span),
             None => Val::Poison,
         }
     }
 
     pub(super) fn axis(&mut self, g: &GlobalVal, call: &Call<'a>) -> Option<usize> {
-        let (_, rank, _) = self.tensor_kind(g.param);
+        let (_, rank, _) = self.kind_of(g);
         let left = rank - g.fixed.len();
         let i = self.const_int(&call.arg(0), "an axis", call.at(0))?;
         if i < 0 || i >= left as i128 {
@@ -66,24 +66,7 @@ impl<'a> Check<'a> {
         let Some(axis) = self.axis(&g, call) else {
             return Val::Poison;
         };
-        let (_, rank, strided) = self.tensor_kind(g.param);
-        if strided {
-            let value = self.emit(
-                Op::Stride(g.param, axis),
-                DType::U64,
-                Uniform::Block,
-                call.span,
-            );
-            let mut s = self.scalar_of(value, Num::Usize);
-            s.expr = Some(self.stride_symbol(g.param, axis));
-            return Val::Scalar(s);
-        }
-        let mut product = Val::Int(1, Num::Usize);
-        for inner in axis + 1..rank {
-            let extent = self.extent(g.param, inner, call.span);
-            product = self.binary(BinOp::Mul, product, extent, call.span);
-        }
-        product
+        self.stride_of(&g, axis, call.span)
     }
 
     pub(super) fn stride_symbol(&mut self, param: usize, axis: usize) -> tiki_layout::sym::Expr {
@@ -97,7 +80,14 @@ impl<'a> Check<'a> {
     }
 
     pub(crate) fn shape(&mut self, call: &Call<'a>) -> Val<'a> {
-        Self::global(call).map_or(Val::Poison, |g| Val::Shape(g.param))
+        match Self::global(call) {
+            Some(GlobalVal {
+                window: Some(window),
+                ..
+            }) => Val::Array(window.extents.iter().cloned().map(Val::Scalar).collect()),
+            Some(g) => Val::Shape(g.param),
+            None => Val::Poison,
+        }
     }
 
     /// Coordinates given as an array.
@@ -152,7 +142,7 @@ impl<'a> Check<'a> {
         let Some(at) = self.coordinates(&call.arg(0), call.at(0)) else {
             return Val::Poison;
         };
-        let (_, rank, _) = self.tensor_kind(g.param);
+        let (_, rank, _) = self.kind_of(&g);
         if g.fixed.len() + at.len() >= rank {
             let left = rank - g.fixed.len();
             let diag = self
@@ -208,7 +198,7 @@ impl<'a> Check<'a> {
         ) else {
             return Val::Poison;
         };
-        let (_, rank, _) = self.tensor_kind(g.param);
+        let (_, rank, _) = self.kind_of(&g);
         let left = rank - g.fixed.len();
         if shape.len() != left || at.len() != left {
             let name = self.kernel.params[g.param].name.clone();
@@ -327,7 +317,7 @@ impl<'a> Check<'a> {
         let Some(mut view) = Self::view(call) else {
             return Val::Poison;
         };
-        let (dtype, ..) = self.tensor_kind(view.global.param);
+        let (dtype, ..) = self.kind_of(&view.global);
         let val = self.typed_number(call.arg(0), Num::D(dtype), call.at(0));
         view.fill = Some(match val {
             Val::Int(i, _) => FillVal::Int(i),

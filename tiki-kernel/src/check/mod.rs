@@ -53,6 +53,7 @@ mod shared_access;
 mod thread;
 mod unroll;
 pub(crate) mod value;
+mod window;
 mod written;
 
 use crate::artifact::ParamKind;
@@ -394,14 +395,7 @@ impl<'a> Check<'a> {
                 self.dims
                     .insert((index, axis), facts::Dim::Own(symbol.into()));
             }
-            return Some((
-                kind,
-                Some(GlobalVal {
-                    param: index,
-                    fixed: Vec::new(),
-                    mutable,
-                }),
-            ));
+            return Some((kind, Some(GlobalVal::argument(index, mutable))));
         }
         if inner.is_none()
             && let TypeKind::Path(path) = &ty.kind

@@ -104,7 +104,7 @@ impl<'a> Check<'a> {
             .push(self);
             return None;
         }
-        let (dtype, ..) = self.tensor_kind(view.global.param);
+        let (dtype, ..) = self.kind_of(&view.global);
         if dtype != shared.dtype {
             self.error(
                 codes::ELEMENT,
@@ -243,7 +243,7 @@ impl<'a> Check<'a> {
 
     /// What the accelerator asks of a tile, as far as it is known at build time.
     fn tensor_tile(&mut self, view: &ViewVal, shared: &SharedVal, span: Span) -> bool {
-        let (dtype, rank, _) = self.tensor_kind(view.global.param);
+        let (dtype, rank, _) = self.kind_of(&view.global);
         let name = self.kernel.params[view.global.param].name.clone();
         let refuse = |c: &mut Self, message: String, note: &str| {
             c.error(codes::COPY, span, message)
@@ -251,6 +251,13 @@ impl<'a> Check<'a> {
                 .push(c);
             false
         };
+        if view.global.window.is_some() {
+            return refuse(
+                self,
+                format!("the tile is one of a window of `{name}`"),
+                "a tensor copy's map is made by the launcher, of arguments: `Load::cp_async` and loads into registers take windows",
+            );
+        }
         if view.axes.last().is_none_or(|a| a.0 != rank - 1) {
             return refuse(
                 self,

@@ -98,12 +98,33 @@ pub(crate) struct TilesVal {
     pub group: u32,
 }
 
-/// A tensor argument with leading coordinates fixed.
+/// A tensor argument, or one that lies in its memory, with leading coordinates fixed.
 #[derive(Debug, Clone)]
 pub(crate) struct GlobalVal {
     pub param: usize,
+    pub window: Option<Rc<WindowVal>>,
     pub fixed: Vec<Scalar>,
     pub mutable: bool,
+}
+
+impl GlobalVal {
+    /// An argument as a whole.
+    pub fn argument(param: usize, mutable: bool) -> GlobalVal {
+        GlobalVal {
+            param,
+            window: None,
+            fixed: Vec::new(),
+            mutable,
+        }
+    }
+}
+
+/// A tensor in an argument's memory: where it begins, extents, strides; each with its expression.
+#[derive(Debug)]
+pub(crate) struct WindowVal {
+    pub first: Scalar,
+    pub extents: Vec<Scalar>,
+    pub strides: Vec<Scalar>,
 }
 
 /// A piece of a tensor argument.

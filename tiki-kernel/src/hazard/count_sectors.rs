@@ -109,6 +109,7 @@ fn fixed_row(kernel: &Kernel, view: &GlobalView, at: &[u32]) -> Option<i64> {
     let ParamKind::Tensor { rank, strided, .. } = p.kind else {
         return None;
     };
+    let strided = strided || view.window.is_some();
     let mut sum = 0;
     for (axis, c) in view.axes.iter().zip(at) {
         let pitch: Option<i64> = (axis.axis + 1..rank as usize)

@@ -163,7 +163,8 @@ impl<'a> Walk<'a, '_> {
     /// Whether blocks write different elements.
     fn blocks(&mut self, view: &GlobalView, span: Span) {
         let mut apart = [false; 3];
-        let mut followed = true;
+        // Where a window lies is a run-time value.
+        let mut followed = view.window.is_none();
         let axes = view
             .fixed
             .iter()

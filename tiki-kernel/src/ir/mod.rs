@@ -43,7 +43,7 @@ pub use op::{
     Special, Unary, Vote,
 };
 pub use print::print;
-pub use view::{Access, Cache, Digit, Edge, GlobalView, Place, SharedView, ViewAxis, Xor};
+pub use view::{Access, Cache, Digit, Edge, GlobalView, Place, SharedView, ViewAxis, Window, Xor};
 pub use written::{Touch, Touched, Written};
 
 use crate::artifact::ParamKind;

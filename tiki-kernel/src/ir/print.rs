@@ -427,6 +427,15 @@ fn asynchronous(k: &Kernel, a: &Async) -> String {
 
 fn global(kernel: &Kernel, view: &GlobalView) -> String {
     let mut text = kernel.params[view.param].name.clone();
+    if let Some(window) = &view.window {
+        let all = |values: &[Value]| {
+            let names: Vec<String> = values.iter().map(|v| name(kernel, *v)).collect();
+            names.join(", ")
+        };
+        let (extents, strides) = (all(&window.extents), all(&window.strides));
+        let first = name(kernel, window.first);
+        let _ = write!(text, ".window({first}, [{extents}], [{strides}])");
+    }
     for (axis, value, inside) in &view.fixed {
         let guard = if *inside { "" } else { "?" };
         let _ = write!(text, ".at(@{axis} {}{guard})", name(kernel, *value));

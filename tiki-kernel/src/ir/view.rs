@@ -1,6 +1,7 @@
 //! Pieces of memory and how they are accessed: views of global and shared tensors.
 
 use super::Value;
+use crate::artifact::ParamKind;
 
 /// One element in memory.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,10 +20,23 @@ pub enum Place {
 pub struct GlobalView {
     /// Index into [`super::Kernel::params`].
     pub param: usize,
+    /// The tensor, if it is not the argument itself but one that lies in its memory.
+    pub window: Option<Window>,
     /// Coordinates fixed along other axes of the tensor: (axis, index, proven inside).
     pub fixed: Vec<(usize, Value, bool)>,
     /// Axes of the view, outermost first.
     pub axes: Vec<ViewAxis>,
+}
+
+/// A tensor of its own extents and strides in the memory of an argument.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Window {
+    /// Elements from the argument's first to its own, modulo 2^64 (`u64`).
+    pub first: Value,
+    /// Its extents, outermost first (`u32`).
+    pub extents: Vec<Value>,
+    /// Elements from one index to the next along each axis (`u64`).
+    pub strides: Vec<Value>,
 }
 
 /// One axis of a view.
@@ -113,7 +127,24 @@ impl SharedView {
     }
 }
 
+impl Window {
+    /// What it is made of.
+    pub fn values(&self) -> impl Iterator<Item = Value> {
+        let of = self.extents.iter().chain(&self.strides);
+        std::iter::once(self.first).chain(of.copied())
+    }
+}
+
 impl GlobalView {
+    /// Axes of the tensor that it is a piece of.
+    #[must_use]
+    pub fn rank(&self, kernel: &super::Kernel) -> usize {
+        match (&self.window, kernel.params[self.param].kind) {
+            (Some(window), _) => window.extents.len(),
+            (None, ParamKind::Tensor { rank, .. }) => rank as usize,
+            (None, ParamKind::Scalar(_)) => 0,
+        }
+    }
     /// The shape.
     #[must_use]
     pub fn shape(&self) -> Vec<u32> {

@@ -217,6 +217,7 @@ fn place_operands(place: &Place, out: &mut Vec<Value>) {
 fn global_operands(view: &super::GlobalView, out: &mut Vec<Value>) {
     out.extend(view.fixed.iter().map(|(_, v, _)| *v));
     out.extend(view.axes.iter().map(|a| a.origin));
+    out.extend(view.window.iter().flat_map(super::Window::values));
 }
 
 fn shared_operands(view: &SharedView, out: &mut Vec<Value>) {

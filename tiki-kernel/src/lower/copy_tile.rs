@@ -89,7 +89,7 @@ impl Lower<'_> {
             let mut fixed: Option<Operand> = None;
             for (axis, index, proven) in &view.fixed {
                 if !proven {
-                    let extent = l.extent(view.param, *axis);
+                    let extent = l.extent_in(view, *axis);
                     let (x, wide) = l.coordinate(*index, Operand::int(0));
                     let p = l.below(x, extent, wide);
                     fixed = Some(l.both(fixed.take(), p));
@@ -102,7 +102,7 @@ impl Lower<'_> {
                     axes.push(None);
                     continue;
                 }
-                let left = l.left(view.param, axis);
+                let left = l.left(view, axis);
                 let p = l.def(
                     Ty::Pred,
                     isa::setp(Cmp::Eq, Ty::U32),

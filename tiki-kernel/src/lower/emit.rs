@@ -4,7 +4,7 @@
 use super::{Lower, extent_name, param_type, pointer_name, scalar_name, stride_name};
 use crate::artifact::ParamKind;
 use crate::dtype::{Class, DType};
-use crate::ir::Const;
+use crate::ir::{Const, GlobalView};
 use crate::isa::{self, Space, Special, Ty};
 use crate::ptx::{Guard, Imm, Inst, Operand, Reg, Stmt};
 
@@ -164,6 +164,14 @@ impl Lower<'_> {
         }
         let name = extent_name(&self.kernel.params[index].name, axis);
         self.param(name, Ty::U32)
+    }
+
+    /// An extent of what a view is a piece of: an argument or a window of one (`u32`).
+    pub(super) fn extent_in(&mut self, view: &GlobalView, axis: usize) -> Operand {
+        match &view.window {
+            Some(window) => self.scalar(window.extents[axis]),
+            None => self.extent(view.param, axis),
+        }
     }
 
     /// An extent that a fact fixes.

@@ -47,7 +47,7 @@ impl Lower<'_> {
             };
             for (axis, index, proven) in &view.fixed {
                 if !proven {
-                    let extent = l.extent(view.param, *axis);
+                    let extent = l.extent_in(view, *axis);
                     let (x, wide) = l.coordinate(*index, Operand::int(0));
                     let p = l.below(x, extent, wide);
                     guards.always = Some(l.both(guards.always.take(), p));
@@ -59,7 +59,7 @@ impl Lower<'_> {
                 let left = match (whole, past) {
                     (true, false) => None,
                     (true, true) => Some(Operand::int(axis.extent)),
-                    _ => Some(l.left(view.param, axis)),
+                    _ => Some(l.left(view, axis)),
                 };
                 let room = left.clone().map(|left| match dist {
                     Some(d) => {
@@ -86,8 +86,8 @@ impl Lower<'_> {
     }
 
     /// `min(extent of the view, extent of the tensor - origin)`, not below zero.
-    pub(super) fn left(&mut self, param: usize, axis: &crate::ir::ViewAxis) -> Operand {
-        let extent = self.extent(param, axis.axis);
+    pub(super) fn left(&mut self, view: &GlobalView, axis: &crate::ir::ViewAxis) -> Operand {
+        let extent = self.extent_in(view, axis.axis);
         let (origin, wide) = self.coordinate(axis.origin, Operand::int(0));
         if origin == Operand::int(0) {
             return self.def(

@@ -48,6 +48,40 @@ impl Lower<'_> {
         }
     }
 
+    /// The same, for a view of the argument or of a window of it, whose strides belong where the view does.
+    fn pitch_in(&mut self, view: &GlobalView, axis: usize) -> Operand {
+        match &view.window {
+            Some(window) => self.bytes_from(window.strides[axis], view.param),
+            None => self.pitch(view.param, axis),
+        }
+    }
+
+    /// Where the view's tensor begins.
+    fn pointer_in(&mut self, view: &GlobalView) -> Operand {
+        let pointer = self.pointer(view.param);
+        let Some(window) = &view.window else {
+            return pointer;
+        };
+        match self.bytes_from(window.first, view.param) {
+            Operand::Imm(crate::ptx::Imm::Int(0)) => pointer,
+            first => self.def(Ty::B64, isa::add(Ty::U64), [pointer, first]),
+        }
+    }
+
+    /// So many elements of a tensor, in bytes.
+    fn bytes_from(&mut self, elements: Value, param: usize) -> Operand {
+        let bytes = self.bytes_of(param);
+        match self.scalar(elements) {
+            Operand::Imm(crate::ptx::Imm::Int(n)) => Operand::int(n * i64::from(bytes)),
+            elements if bytes == 1 => elements,
+            elements => self.def(
+                Ty::B64,
+                isa::shl(Ty::B64),
+                [elements, Operand::int(bytes.ilog2())],
+            ),
+        }
+    }
+
     /// `sum + x * pitch`, in 64 bits.
     fn term(
         &mut self,
@@ -110,13 +144,13 @@ impl Lower<'_> {
         self.holding(&name, |l| {
             let mut sum = None;
             for (axis, index, _) in &view.fixed {
-                let pitch = l.pitch(view.param, *axis);
+                let pitch = l.pitch_in(view, *axis);
                 let (x, wide) = l.coordinate(*index, Operand::int(0));
                 sum = l.term(sum, x, wide, &pitch);
             }
             let mut steps = Vec::new();
             for (a, axis) in view.axes.iter().enumerate() {
-                let pitch = l.pitch(view.param, axis.axis);
+                let pitch = l.pitch_in(view, axis.axis);
                 let offset = match dist {
                     Some(dist) => l.thread_offset(dist, a),
                     None => Operand::int(0),
@@ -125,7 +159,7 @@ impl Lower<'_> {
                 sum = l.term(sum, x, wide, &pitch);
                 steps.push(pitch);
             }
-            let pointer = l.pointer(view.param);
+            let pointer = l.pointer_in(view);
             let base = match sum {
                 Some(s) => l.def(Ty::B64, isa::add(Ty::U64), [pointer, s]),
                 None => pointer,

@@ -43,10 +43,8 @@ fn block(kernel: &Kernel, stmts: &mut Block, report: &mut Report) {
 /// The view's axis along which the tensor's elements lie side by side.
 #[must_use]
 pub fn contiguous_axis(kernel: &Kernel, view: &GlobalView) -> Option<usize> {
-    let crate::artifact::ParamKind::Tensor { rank, .. } = kernel.params[view.param].kind else {
-        return None;
-    };
-    view.axes.iter().position(|a| a.axis + 1 == rank as usize)
+    let rank = view.rank(kernel);
+    view.axes.iter().position(|a| a.axis + 1 == rank)
 }
 
 fn narrow(kernel: &Kernel, view: &GlobalView, value: Value, access: &mut Access) {

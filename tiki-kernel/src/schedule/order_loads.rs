@@ -96,6 +96,7 @@ mod tests {
         let fill = b.float(DType::F32, 0.0);
         let load = |origin| Op::Load {
             view: GlobalView {
+                window: None,
                 param: x,
                 fixed: vec![],
                 axes: vec![ViewAxis {
