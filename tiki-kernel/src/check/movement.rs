@@ -498,7 +498,8 @@ impl<'a> Check<'a> {
                 tile,
             )
         });
-        self.looped(label, |c| {
+        let ahead = self.pipes_ahead();
+        let stmts = self.looped(label, |c| {
             let op = |c: &mut Self, f: Binary, a, b| {
                 c.emit(Op::Binary(f, a, b), DType::U32, Uniform::Block, span)
             };
@@ -554,8 +555,9 @@ impl<'a> Check<'a> {
             let n = coordinate(c, n, &tiles.columns, "tile column");
             c.bind(pattern, Val::Array(vec![m, n]));
             c.block_value(body)
-        })
-        .map_or(Val::Unit, |stmts| {
+        });
+        self.pipes_after_loop(&ahead, None);
+        stmts.map_or(Val::Unit, |stmts| {
             self.push(
                 StmtKind::While {
                     head,

@@ -30,6 +30,9 @@ use crate::ir::{
 use crate::target::Feature;
 use made::Made;
 
+/// How far a pipeline is ahead, and how often it was waited for.
+pub(crate) type Ahead = (Option<i64>, u32);
+
 /// One pipeline.
 #[derive(Debug, Clone)]
 pub(crate) struct Pipe {
@@ -45,6 +48,8 @@ pub(crate) struct Pipe {
     used: (Var, Var),
     /// Stages committed and not yet waited for (groups); `None` if that is not known.
     pub ahead: Option<i64>,
+    /// Waits for groups so far, and where the last one stands.
+    waits: (u32, Span),
     /// A stage is being filled: acquired and not yet committed.
     open: bool,
     /// Where the last `acquire`'s arrival stands, for the bytes of the copies that follow.
@@ -140,6 +145,7 @@ impl<'a> Check<'a> {
             fill,
             used,
             ahead: Some(0),
+            waits: (0, call.span),
             open: false,
             expect: None,
             span: call.span,
@@ -373,6 +379,7 @@ impl<'a> Check<'a> {
             );
             self.push(StmtKind::Barrier(Barrier::Block), call.span);
             self.pipes[i].ahead = Some(pending);
+            self.pipes[i].waits = (pipe.waits.0 + 1, call.span);
             let (stage, _) = self.advance_stage(pipe.stages, pipe.used, false, call.span);
             return Self::stage_index(stage, pipe.stages);
         };
@@ -453,18 +460,38 @@ impl<'a> Check<'a> {
         Val::Unit
     }
 
-    /// How far every pipeline is ahead.
-    pub(crate) fn pipes_ahead(&self) -> Vec<Option<i64>> {
-        self.pipes.iter().map(|p| p.ahead).collect()
+    /// How far every pipeline is ahead, and how often it was waited for.
+    pub(crate) fn pipes_ahead(&self) -> Vec<Ahead> {
+        self.pipes.iter().map(|p| (p.ahead, p.waits.0)).collect()
     }
 
-    /// After a loop's body was evaluated once: what all its rounds did.
-    pub(crate) fn pipes_after_loop(&mut self, before: &[Option<i64>], rounds: Option<i128>) {
-        for (pipe, before) in self.pipes.iter_mut().zip(before) {
-            let (Some(b), Some(now)) = (*before, pipe.ahead) else {
-                pipe.ahead = None;
+    /// After a loop's body was evaluated once: what all its rounds did. A `wait` counts the groups that may be missing, so the
+    /// rounds of a loop that waits must all begin equally far ahead.
+    pub(crate) fn pipes_after_loop(&mut self, before: &[Ahead], rounds: Option<i128>) {
+        for i in 0..before.len() {
+            let (pipe, (before, waits)) = (self.pipes[i].clone(), before[i]);
+            let (Some(b), Some(now)) = (before, pipe.ahead) else {
+                self.pipes[i].ahead = None;
                 continue;
             };
+            if b != now && pipe.waits.0 > waits && rounds.is_none_or(|n| n > 1) {
+                let (more, than) = if now > b {
+                    (now - b, "fills more than it waits for")
+                } else {
+                    (b - now, "waits for more than it fills")
+                };
+                let stages = if more == 1 { "stage" } else { "stages" };
+                let text = format!(
+                    "a round of the loop around this `wait` {than}, by {more} {stages}: in the next round it would count other groups"
+                );
+                self.error(codes::PIPELINE, pipe.waits.1, text)
+                    .also(pipe.span, "the pipeline")
+                    .note("rounds of a loop that waits begin equally far ahead; what is left over is waited for within the round, in an unrolled loop")
+                    .push(self);
+                self.pipes[i].ahead = None;
+                continue;
+            }
+            let pipe = &mut self.pipes[i];
             pipe.ahead = match (now - b, rounds) {
                 (0, _) => Some(now),
                 (delta, Some(n)) => i64::try_from(n)
@@ -477,16 +504,16 @@ impl<'a> Check<'a> {
     }
 
     /// After two branches.
-    pub(crate) fn pipes_after_branches(&mut self, then: &[Option<i64>]) {
-        for (pipe, then) in self.pipes.iter_mut().zip(then) {
+    pub(crate) fn pipes_after_branches(&mut self, then: &[Ahead]) {
+        for (pipe, (then, _)) in self.pipes.iter_mut().zip(then) {
             if pipe.ahead != *then {
                 pipe.ahead = None;
             }
         }
     }
 
-    pub(crate) fn set_pipes_ahead(&mut self, ahead: &[Option<i64>]) {
-        for (pipe, n) in self.pipes.iter_mut().zip(ahead) {
+    pub(crate) fn set_pipes_ahead(&mut self, ahead: &[Ahead]) {
+        for (pipe, (n, _)) in self.pipes.iter_mut().zip(ahead) {
             pipe.ahead = *n;
         }
     }
