@@ -182,7 +182,7 @@ def main():
     properties = torch.cuda.get_device_properties(0)
     driver = base.driver_version()
     paths = sorted(glob.glob(os.path.join(options.folder, "*.ptx")))
-    kernels = [k for k in map(Kernel, paths) if {"BM", "BN"} <= set(k.args)]
+    kernels = [k for k in map(Kernel, paths) if {"BM", "BN"} <= set(k.args) and not k.name.startswith("list_")]
     lines, wrong = ["date,card,driver,command,case,type,kernel,TFLOP/s,anchor,anchor TFLOP/s,ratio,ratio low,ratio high,error"], 0
     for case, dtype, flops, candidates, outputs, ref, anchor in cases(kernels, properties.multi_processor_count):
         if options.only not in case or (options.types and dtype not in options.types.split(",")):

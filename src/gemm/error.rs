@@ -20,6 +20,13 @@ pub enum GemmError {
         /// Instance and reason.
         reasons: Vec<(&'static str, String)>,
     },
+    /// A product of a list, numbered from 0.
+    Member {
+        /// Which.
+        index: usize,
+        /// Why there is none.
+        error: Box<GemmError>,
+    },
     /// The launch failed.
     Launch(LaunchError),
 }
@@ -28,6 +35,13 @@ pub enum GemmError {
 impl std::fmt::Debug for GemmError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         std::fmt::Display::fmt(self, f)
+    }
+}
+
+impl GemmError {
+    pub(super) fn of_member(self, index: usize) -> GemmError {
+        let error = Box::new(self);
+        GemmError::Member { index, error }
     }
 }
 
@@ -46,6 +60,7 @@ impl std::fmt::Display for GemmError {
                 }
                 Ok(())
             }
+            GemmError::Member { index, error } => write!(f, "product {index} of the list: {error}"),
             GemmError::Launch(error) => error.fmt(f),
         }
     }
@@ -55,6 +70,7 @@ impl std::error::Error for GemmError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             GemmError::Launch(error) => error.source(),
+            GemmError::Member { error, .. } => Some(error),
             _ => None,
         }
     }

@@ -136,6 +136,35 @@ macro_rules! batch_row {
     };
 }
 
+/// A kernel of lists, with the arguments that all of them have.
+macro_rules! list_row {
+    ($name:expr, $kernel:ty, $tile:expr, $eights:literal, $ends:ident, $precision:expr, $rate:literal $(, $activation:ident)?) => {
+        ListRow {
+            instance: $name,
+            artifact: <$kernel>::ARTIFACT,
+            tile: $tile,
+            eights: $eights,
+            ends: Ends::$ends,
+            precision: $precision,
+            rate: $rate,
+            run: |stream, t| {
+                <$kernel>::launch(
+                    stream,
+                    &t.a,
+                    &t.b,
+                    &mut t.c,
+                    &t.begins,
+                    &t.sizes,
+                    t.tiles,
+                    t.alpha,
+                    t.beta,
+                    $(t.$activation,)?
+                )
+            },
+        }
+    };
+}
+
 macro_rules! single_row {
     ($thrice:literal, $precision:ident) => {
         many_row!(

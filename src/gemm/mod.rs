@@ -14,8 +14,8 @@
 //! copied or run elsewhere silently.
 //!
 //! [`batched`] multiplies the matrices of a batch in one kernel, [`by_groups`] rows by the matrix that each belongs
-//! to, [`grouped`] a list of products of any shapes. Where tiles are few and K is long, [`product`] multiplies
-//! K in parts and adds them in their order.
+//! to, [`listed`] a list of products of any shapes; [`grouped`] launches such a list one by one. Where tiles are few and K is
+//! long, [`product`] multiplies K in parts and adds them in their order.
 //!
 //! Accuracy: products are exact, sums are accumulated in f32 (`i32` for bytes) in an order that depends on
 //! the instance alone, and rounded once into `c`'s type; into an 8-bit float, what is past the largest
@@ -29,6 +29,8 @@ mod error;
 pub mod hopper;
 #[macro_use]
 mod instances;
+pub mod list;
+mod members;
 mod pick;
 pub mod rows;
 pub mod schedule;
@@ -38,6 +40,7 @@ pub mod uneven;
 use crate::operator::{Operator, OperatorError, alike};
 use crate::{Element, LaunchError, Stream, Tensor};
 pub use error::GemmError;
+pub use members::listed;
 pub use pick::choose;
 use pick::{around, extents, fits, pick};
 pub use rows::Product;

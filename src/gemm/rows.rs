@@ -2,8 +2,9 @@
 
 use super::batch::{batch, batch_tf32, sum_parts, sum_parts_narrow};
 use super::hopper::{few, hopper, tf32};
+use super::members::{Ends, ListRow};
 use super::table::{ALONG, ANY, BATCH, Launched, Lies, Parts, Row, Run, Takes};
-use super::{Precision, ampere, uneven};
+use super::{Precision, ampere, list, uneven};
 use crate::{Element, Stream, Tensor, e4m3, e5m2};
 use half::{bf16, f16};
 
@@ -21,6 +22,13 @@ pub trait Product<O: Element>: Element + sealed::Sealed<O> {
     fn rows() -> &'static [Row<Self, O>]
     where
         Self: Sized;
+    /// Instances for lists.
+    fn list() -> &'static [ListRow<Self, O>]
+    where
+        Self: Sized,
+    {
+        &[]
+    }
     /// Instances that multiply parts of K, into f32.
     fn in_parts() -> &'static [Row<Self, f32>]
     where
@@ -83,6 +91,17 @@ macro_rules! halves {
                     ampere_row!($e, 128, 0, 0.45),
                     ampere_row!($e, 64, 1, 0.25),
                     many_row!("any 64 x 64 x 32", ampere::any<$e, $e>, [64, 64], 32, 0.03, ANY),
+                ];
+                ROWS
+            }
+            fn list() -> &'static [ListRow<$e, $e>] {
+                static ROWS: &[ListRow<$e, $e>] = &[
+                    list_row!("list group 128 x 256 x 64", list::list_group<$e, 256, 4, 0>, [128, 256], true, Plain, None, 0.68),
+                    list_row!("list group 128 x 128 x 64", list::list_group<$e, 128, 3, 0>, [128, 128], true, Plain, None, 0.63),
+                    list_row!("list group 128 x 128 x 64 epilogue 1", list::list_group<$e, 128, 3, 1>, [128, 128], true, Scaled, None, 0.63),
+                    list_row!("list ring 128 x 128 x 64", list::list_ring<$e, 128, 128, 64, 3, 0>, [128, 128], true, Plain, None, 0.45, activation),
+                    list_row!("list ring 64 x 64 x 64", list::list_ring<$e, 64, 64, 64, 3, 1>, [64, 64], true, Any, None, 0.25, activation),
+                    list_row!("list each 64 x 64 x 32", list::list_each<$e>, [64, 64], false, Any, None, 0.03, activation),
                 ];
                 ROWS
             }
@@ -152,6 +171,31 @@ impl Product<f32> for f32 {
             ),
             single_row!(0, Tf32),
             single_row!(1, Tf32x3),
+        ];
+        ROWS
+    }
+    fn list() -> &'static [ListRow<f32, f32>] {
+        static ROWS: &[ListRow<f32, f32>] = &[
+            list_row!(
+                "list single 64 x 64 x 32 by Tf32",
+                list::list_single<0>,
+                [64, 64],
+                false,
+                Any,
+                Some(Precision::Tf32),
+                0.03,
+                activation
+            ),
+            list_row!(
+                "list single 64 x 64 x 32 by Tf32x3",
+                list::list_single<1>,
+                [64, 64],
+                false,
+                Any,
+                Some(Precision::Tf32x3),
+                0.03,
+                activation
+            ),
         ];
         ROWS
     }

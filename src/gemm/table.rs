@@ -29,7 +29,7 @@ pub(super) enum Lies {
 
 impl Lies {
     /// The last two axes of a tensor, whose matrices begin whole 16 bytes apart.
-    fn of<E: Element, const R: usize>(t: &Tensor<E, R>) -> Lies {
+    pub(super) fn of<E: Element, const R: usize>(t: &Tensor<E, R>) -> Lies {
         let (shape, strides) = (t.shape(), t.strides());
         let whole = |stride: usize| (stride * size_of::<E>()).is_multiple_of(16) && stride > 0;
         let apart = (0..R - 2).all(|i| shape[i] <= 1 || whole(strides[i]));

@@ -4,6 +4,7 @@
 //! error that lists each with its reason, and nothing is launched. Witness: `products::all`, on machines of
 //! two targets and in every order of asynchronous completion.
 
+mod list;
 mod many;
 mod orders;
 #[path = "../products/mod.rs"]
