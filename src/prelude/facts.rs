@@ -43,6 +43,7 @@ macro_rules! __layout {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __ptx {
+    (@ []) => { $crate::prelude::executed() };
     (@ [$($out:ty),*]) => { $crate::prelude::written::<($($out),*)>() };
     (@ [$($out:ty),*] out $name:ident : $ty:ty $(, $($rest:tt)*)?) => {
         $crate::__ptx!(@ [$($out,)* $ty] $($($rest)*)?)
@@ -69,6 +70,12 @@ macro_rules! __ptx {
 #[doc(hidden)]
 #[must_use]
 pub fn written<T>() -> T {
+    super::device_only()
+}
+
+/// Of instructions without outputs.
+#[doc(hidden)]
+pub fn executed() {
     super::device_only()
 }
 

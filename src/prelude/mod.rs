@@ -35,7 +35,7 @@ mod threads;
 
 pub use element::{Element, Float, Half, Int32, Integer, Number, ScalarOps, Word};
 #[doc(hidden)]
-pub use facts::written;
+pub use facts::{executed, written};
 pub use facts::{layout, ptx, require};
 pub use global::{Compact, Global, Leading, Strided, View};
 pub use layout::{Layout, Swizzle, ThreadMap};

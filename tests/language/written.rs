@@ -169,6 +169,12 @@ fn elements_are_rusts() -> Result<(), LaunchError> {
     Ok(())
 }
 
+/// Without outputs, in a device function.
+#[tiki::device]
+fn put(out: &mut Global<u32>, at: [usize; 2], value: u32) {
+    ptx!("st.global.u32 [p], v;", in p: u64 = out.address(at), in v: u32 = value, writes(out));
+}
+
 /// Memory: addresses of elements, declared effects, a copy of 16 bytes the language would not make.
 #[tiki::kernel(threads = 32, grid = [1])]
 fn memory(x: &Global<u32>, out: &mut Global<u32>) {
@@ -192,7 +198,7 @@ fn memory(x: &Global<u32>, out: &mut Global<u32>) {
     let first = s.get([31 - lane, 0]);
     let second = ptx!("ld.shared.b32 d, [p+8];", out d: u32, in p: u32 = s.address([31 - lane, 0]), reads(s));
     let old = ptx!("atom.global.add.u32 d, [p], v;", out d: u32, in p: u64 = out.address([lane, 0]), in v: u32 = first, reads(out), writes(out));
-    ptx!("st.global.u32 [p], v;", in p: u64 = out.address([lane, 3]), in v: u32 = second + old, writes(out));
+    put(out, [lane, 3], second + old);
 }
 
 #[test]
