@@ -7,9 +7,6 @@
 //!
 //! `cargo run --release --example layer_norm -- [ROWS]`
 
-// A function with parameters of its own is not taken for a closure.
-#![allow(clippy::redundant_closure)]
-
 #[path = "program/mod.rs"]
 mod program;
 
@@ -20,7 +17,7 @@ use tiki::rows::walk::over;
 /// Rows with mean 0 and variance 1.
 #[tiki::device]
 pub fn standardised<const N: usize>(v: &Register<f32>, eps: f32) -> Register<f32> {
-    let mean = v.row_sum().map(|s| over::<N>(s));
+    let mean = v.row_sum().map(over::<N>);
     let centred = v.rows(&mean, |a, m| a - m);
     let inverse = (&centred * &centred)
         .row_sum()
@@ -49,7 +46,7 @@ pub fn layer_norm<E: Element, const N: usize, const T: usize>(
     let map = ThreadMap::linear(T).vector_up_to(16 / E::BYTES);
     let tile = x.tile([1, N], [row, 0]);
     let v = tile.evict_last().load(map).cast::<f32>();
-    let mean = v.row_sum().map(|s| over::<N>(s));
+    let mean = v.row_sum().map(over::<N>);
     let centred = v.rows(&mean, |a, m| a - m);
     let inverse = (&centred * &centred)
         .row_sum()

@@ -14,9 +14,6 @@
 //!
 //! `cargo run --release --example layer_norm_backward -- [ROWS]`
 
-// A function with parameters of its own is not taken for a closure.
-#![allow(clippy::redundant_closure)]
-
 #[path = "program/mod.rs"]
 mod program;
 
@@ -55,15 +52,15 @@ pub fn layer_norm_backward<E: Element, const N: usize, const T: usize>(
         // Rows past the last read as zeros, and add nothing.
         let x_next = x.tile([1, N], [row + blocks, 0]).load(map);
         let g_next = d_out.tile([1, N], [row + blocks, 0]).load(map);
-        let mean = v.row_sum().map(|s| over::<N>(s));
+        let mean = v.row_sum().map(over::<N>);
         let centred = v.rows(&mean, |a, m| a - m);
         let r = (&centred * &centred)
             .row_sum()
             .map(|s| rsqrt(over::<N>(s) + eps));
         let unit = centred.rows(&r, |a, r| a * r);
         let s = g.cols(&w.cast::<f32>(), |g, w| g * w);
-        let level = s.row_sum().map(|s| over::<N>(s));
-        let slope = (&s * &unit).row_sum().map(|s| over::<N>(s));
+        let level = s.row_sum().map(over::<N>);
+        let slope = (&s * &unit).row_sum().map(over::<N>);
         let across = unit.rows(&slope, |u, k| u * k);
         let d = s.rows(&level, |s, m| s - m) - &across;
         d_x.tile_mut([1, N], [row, 0])

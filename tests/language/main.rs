@@ -3,6 +3,7 @@
 mod control;
 mod edges;
 mod eight;
+mod functions;
 mod leaving;
 mod odd;
 mod odd_tiles;

@@ -44,10 +44,16 @@ pub fn values(texts: &[String]) -> Result<Vec<(String, Arg)>> {
             "`{text}` is no parameter: `E=f16`, `N=4096` or `CAUSAL=true`"
         ))
     };
-    texts
-        .iter()
-        .map(|t| parse(t).ok_or_else(|| wrong(t)))
-        .collect()
+    let mut values: Vec<(String, Arg)> = Vec::new();
+    for text in texts {
+        let (name, value) = parse(text).ok_or_else(|| wrong(text))?;
+        if let Some((_, other)) = values.iter().find(|(n, _)| *n == name) {
+            let text = format!("`{name}` is given twice: {other} and {value}");
+            return Err(Kind::Usage.because(text));
+        }
+        values.push((name, value));
+    }
+    Ok(values)
 }
 
 /// The built instances that have these values, or the one that has them.

@@ -4,7 +4,8 @@
 //! half of what decides a compiled kernel: the text, without the places where it stands and without the
 //! list of what to build.
 
-use crate::ast::{Generic, Program, TypeKind};
+use crate::ast::{Generic, Program, Type, TypeKind};
+use crate::check::value::Num;
 use crate::dtype::DType;
 use std::fmt;
 
@@ -93,6 +94,15 @@ pub enum InstanceError {
         /// What was given.
         given: Arg,
     },
+    /// A number that the parameter's type does not hold.
+    Range {
+        /// The parameter.
+        name: String,
+        /// Its type.
+        ty: String,
+        /// What was given.
+        given: i128,
+    },
     /// A parameter got no value.
     Missing {
         /// The parameter.
@@ -112,6 +122,9 @@ impl fmt::Display for InstanceError {
             }
             InstanceError::Kind { name, takes, given } => {
                 write!(f, "parameter `{name}` takes {takes}, not `{given}`")
+            }
+            InstanceError::Range { name, ty, given } => {
+                write!(f, "parameter `{name}` is a `{ty}`: it cannot be {given}")
             }
             InstanceError::Missing { name } => write!(f, "parameter `{name}` has no value"),
         }
@@ -148,6 +161,12 @@ pub fn of(program: &Program, values: &[(&str, Arg)]) -> Result<Instance, Instanc
             let given = *arg;
             return Err(InstanceError::Kind { name, takes, given });
         }
+        if let (Generic::Const { ty, .. }, Arg::Int(given)) = (generic, *arg)
+            && let Some((ty, least, greatest)) = integer(ty)
+            && !(least..=greatest).contains(&given)
+        {
+            return Err(InstanceError::Range { name, ty, given });
+        }
         Ok((name, *arg))
     });
     Ok(Instance {
@@ -167,6 +186,20 @@ fn takes(generic: &Generic) -> &'static str {
             _ => INT,
         },
     }
+}
+
+/// The integer type of a parameter, with its least and greatest number.
+fn integer(ty: &Type) -> Option<(String, i128, i128)> {
+    let TypeKind::Path(path) = &ty.kind else {
+        return None;
+    };
+    let name = &path.segments.last()?.name.text;
+    let num = match name.as_str() {
+        "usize" => Num::Usize,
+        name => Num::D(DType::by_name(name).filter(|t| t.is_int())?),
+    };
+    let (least, greatest) = num.range();
+    Some((name.clone(), least, greatest))
 }
 
 /// Options that say which instances there are, and not what they are.
@@ -279,6 +312,12 @@ mod tests {
             "parameter `N` takes a number, not `true`"
         );
         assert_eq!(said(&[("N", 1.into())]), "parameter `E` has no value");
+        let beyond = |n: i128| said(&[("E", DType::F16.into()), ("N", n.into())]);
+        assert_eq!(beyond(-4), "parameter `N` is a `usize`: it cannot be -4");
+        assert_eq!(
+            beyond(1 << 64),
+            "parameter `N` is a `usize`: it cannot be 18446744073709551616"
+        );
     }
 
     #[test]

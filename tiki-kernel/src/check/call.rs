@@ -4,8 +4,8 @@ use super::Check;
 use super::names::nearest;
 use super::rules::Rule;
 use super::scope::Scope;
-use super::value::{Num, PlaceRef, Rev, Val};
-use crate::ast::{DeviceFn, Expr, ExprKind, Generic, GenericArg, Name, Path, Span};
+use super::value::{Num, Rev, Val};
+use crate::ast::{DeviceFn, Expr, ExprKind, GenericArg, Name, Path, Span};
 use crate::diag::codes;
 use crate::ops::{self, Receiver, Row};
 use std::rc::Rc;
@@ -80,8 +80,7 @@ impl<'a> Check<'a> {
         if self.flow.is_some() {
             return Val::Never;
         }
-        if let (Val::DeviceFn(f), ExprKind::Path(path)) = (&f, &callee.kind) {
-            let generics = path.segments.last().map_or(&[][..], |s| &s.generics);
+        if let (Val::DeviceFn(f, generics), ExprKind::Path(_)) = (&f, &callee.kind) {
             let spans: Vec<Span> = args.iter().map(|a| a.span).collect();
             return self.call_device(f, generics, vals, &spans, callee.span);
         }
@@ -274,7 +273,7 @@ impl<'a> Check<'a> {
                         .also(closure.span, "the closure is here");
                     return self.refuse(diag);
                 }
-                if self.calls.len() > 64 {
+                if self.depth > 64 {
                     let diag = self.error(
                         codes::RECURSION,
                         span,
@@ -282,7 +281,9 @@ impl<'a> Check<'a> {
                     );
                     return self.refuse(diag);
                 }
-                self.calls.push("");
+                // Its body stands where it was written, not in the function that calls it.
+                let calls = std::mem::replace(&mut self.calls, closure.within.clone());
+                self.depth += 1;
                 let scope = Scope::child(&closure.scope);
                 let val = self.in_scope(scope, |c| {
                     for (param, arg) in closure.params.iter().zip(args) {
@@ -292,7 +293,8 @@ impl<'a> Check<'a> {
                         c.eval(closure.body)
                     })
                 });
-                self.calls.pop();
+                self.depth -= 1;
+                self.calls = calls;
                 val
             }
             Val::Func(row, num) => {
@@ -320,9 +322,9 @@ impl<'a> Check<'a> {
                     span,
                 })
             }
-            Val::DeviceFn(f) => {
+            Val::DeviceFn(f, generics) => {
                 let spans = vec![span; args.len()];
-                self.call_device(f, &[], args, &spans, span)
+                self.call_device(f, generics, args, &spans, span)
             }
             val => {
                 let diag = self.error(
@@ -334,138 +336,9 @@ impl<'a> Check<'a> {
             }
         }
     }
-
-    fn call_device(
-        &mut self,
-        f: &'a DeviceFn,
-        generics: &'a [GenericArg],
-        args: Vec<Val<'a>>,
-        spans: &[Span],
-        span: Span,
-    ) -> Val<'a> {
-        if self.calls.contains(&f.name.text.as_str()) {
-            let diag = self
-                .error(
-                    codes::RECURSION,
-                    span,
-                    format!("`{}` calls itself", f.name.text),
-                )
-                .note(
-                    "device functions are inlined; a run-time loop can do what the recursion does",
-                );
-            return self.refuse(diag);
-        }
-        if f.params.len() != args.len() {
-            let diag = self.error(
-                codes::ARGUMENTS,
-                span,
-                format!(
-                    "`{}` takes {}, not {}",
-                    f.name.text,
-                    count(f.params.len()),
-                    args.len()
-                ),
-            );
-            return self.refuse(diag);
-        }
-        let scope = Scope::child(&self.root_scope());
-        let before = self.sink.len();
-        let places_assigned: Vec<PlaceRef> = args
-            .iter()
-            .filter_map(|a| match a {
-                Val::RefMut(place) => Some(place.clone()),
-                _ => None,
-            })
-            .collect();
-        // Written generics first; a type parameter left open is that of the argument that mentions it.
-        let mut bound: Vec<(&'a str, Val<'a>)> = Vec::new();
-        for (generic, arg) in f.generics.iter().zip(generics) {
-            let val = match generic {
-                Generic::Type { .. } => match arg {
-                    GenericArg::Type(t) => self.dtype_of(t).map(Val::Type),
-                    GenericArg::Const(_) => None,
-                },
-                Generic::Const { ty, .. } => self.generic_const(arg, ty),
-            };
-            bound.push((&generic.name().text, val.unwrap_or(Val::Poison)));
-        }
-        for generic in f.generics.iter().skip(generics.len()) {
-            let name = generic.name().text.as_str();
-            if let Some(val) = f
-                .params
-                .iter()
-                .zip(&args)
-                .find_map(|(p, a)| infer_generic(name, &p.ty, a))
-            {
-                bound.push((name, val));
-            }
-        }
-        self.calls.push(&f.name.text);
-        let val = self.in_scope(scope, |c| {
-            for (name, val) in bound {
-                c.declare(name, val, false, f.name.span);
-            }
-            for ((param, arg), at) in f.params.iter().zip(args).zip(spans) {
-                let arg = c.typed(arg, Some(&param.ty), *at);
-                c.bind(&param.pattern, arg);
-            }
-            let output = f.output.as_ref();
-            c.leavable((f.name.span, span), output, &places_assigned, &[], |c| {
-                c.block_value(&f.body)
-            })
-        });
-        self.calls.pop();
-        // An error inside a shared function lies on the call and names the function's place.
-        let places = &self.program.places;
-        let outside = places.at(f.name.span).file != places.at(span).file;
-        self.sink.relocate(before, |diag| {
-            let at = places.at(diag.span);
-            if outside || at.line == 0 {
-                let file = places
-                    .files
-                    .get(at.file as usize)
-                    .map_or("", String::as_str);
-                diag.notes.push(format!(
-                    "in `{}`, {file}:{}:{}",
-                    f.name.text, at.line, at.column
-                ));
-                diag.span = span;
-            } else {
-                diag.also
-                    .push((span, format!("called from here, in `{}`", f.name.text)));
-            }
-        });
-        val
-    }
 }
 
-/// The value of a generic parameter that an argument's type mentions.
-fn infer_generic<'a>(name: &str, ty: &crate::ast::Type, arg: &Val<'a>) -> Option<Val<'a>> {
-    use crate::ast::TypeKind;
-    match &ty.kind {
-        TypeKind::Ref { inner, .. } => infer_generic(name, inner, arg),
-        TypeKind::Path(path) => {
-            let last = path.segments.last()?;
-            let dtype = match arg {
-                Val::Register(r) => Some(r.dtype),
-                Val::Shared(s) => Some(s.dtype),
-                Val::Stages(s) => Some(s.first.dtype),
-                Val::Scalar(s) => match s.num {
-                    Num::D(t) => Some(t),
-                    _ => None,
-                },
-                Val::Float(_, Num::D(t)) | Val::Int(_, Num::D(t)) => Some(*t),
-                _ => None,
-            };
-            let mentions = last.name.text == name && path.segments.len() == 1
-                || last.generics.iter().any(|g| matches!(g, GenericArg::Type(t) if matches!(&t.kind, TypeKind::Path(p) if p.segments.len() == 1 && p.segments[0].name.text == name)));
-            if mentions { dtype.map(Val::Type) } else { None }
-        }
-        _ => None,
-    }
-}
-
-fn count(n: usize) -> String {
+pub(super) fn count(n: usize) -> String {
     match n {
         0 => "no arguments".into(),
         1 => "one argument".into(),

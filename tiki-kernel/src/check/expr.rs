@@ -117,6 +117,7 @@ impl<'a> Check<'a> {
                 params,
                 body,
                 scope: Rc::clone(&self.scope),
+                within: self.calls.clone(),
                 span,
             })),
             ExprKind::Range { lo, hi, inclusive } => {

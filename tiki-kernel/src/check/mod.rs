@@ -21,6 +21,7 @@ mod bounds;
 pub(crate) mod call;
 mod control;
 mod convert;
+mod device;
 mod expr;
 mod facts;
 mod gemm;
@@ -136,7 +137,10 @@ pub(crate) struct Check<'a> {
     /// Symbols of the strides of strided tensors.
     strides: HashMap<(usize, usize), sym::Expr>,
     block_symbols: [Option<(sym::Expr, i128)>; 3],
+    /// The device functions that the current point stands in.
     calls: Vec<&'a str>,
+    /// Calls of closures being evaluated.
+    depth: u32,
     /// Of each call being evaluated, how it may be left.
     frames: Vec<leave::Frame<'a>>,
     /// Unrolled loops (by their bodies) and functions (by their names) that run-time conditions leave early.
@@ -227,6 +231,7 @@ impl<'a> Check<'a> {
             dims: HashMap::new(),
             block_symbols: [None, None, None],
             calls: Vec::new(),
+            depth: 0,
             frames: Vec::new(),
             early: Vec::new(),
             steps: 0,

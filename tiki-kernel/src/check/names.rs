@@ -3,7 +3,7 @@
 use super::Check;
 use super::scope::Scope;
 use super::value::{Num, Val};
-use crate::ast::{Item, Path, Span};
+use crate::ast::{GenericArg, Item, Path, Span};
 use crate::diag::codes;
 use crate::dtype::DType;
 use crate::ir::{self};
@@ -21,7 +21,7 @@ impl<'a> Check<'a> {
             if let Some(t) = DType::by_name(name) {
                 return Val::Type(t);
             }
-            if let Some(val) = self.item(name) {
+            if let Some(val) = self.item(name, &path.segments[0].generics) {
                 return val;
             }
             if let Some(row) = ops::find(Receiver::Free, name) {
@@ -67,17 +67,20 @@ impl<'a> Check<'a> {
             return self.refuse(diag);
         }
         // A path to a device item: rustc resolves it, the bundle holds it by its last name.
-        if let Some(val) = self.item(name) {
+        let generics = path.segments.last().map_or(&[][..], |s| &s.generics);
+        if let Some(val) = self.item(name, generics) {
             return val;
         }
         self.unknown_name(&names.join("::"), span)
     }
 
-    pub(super) fn item(&mut self, name: &str) -> Option<Val<'a>> {
+    pub(super) fn item(&mut self, name: &str, generics: &'a [GenericArg]) -> Option<Val<'a>> {
         let program = self.program;
         for item in &program.items {
             match item {
-                Item::Fn(f) if f.name.text == name => return Some(Val::DeviceFn(f)),
+                Item::Fn(f) if f.name.text == name => {
+                    return Some(self.device_value(f, generics));
+                }
                 Item::Const { name: n, ty, value } if n.text == name => {
                     let root = self.root_scope();
                     return Some(self.in_scope(root, |c| {
@@ -91,12 +94,35 @@ impl<'a> Check<'a> {
         None
     }
 
+    /// The device function around, if this is a parameter of its own that the call leaves open.
+    fn left_open(&self, name: &str) -> Option<&'a str> {
+        let around = *self.calls.last()?;
+        self.program.items.iter().find_map(|item| match item {
+            Item::Fn(f) if f.name.text == around => f
+                .generics
+                .iter()
+                .any(|g| g.name().text == name)
+                .then_some(around),
+            _ => None,
+        })
+    }
+
     /// A scope without the kernel's own names.
     pub(crate) fn root_scope(&self) -> Rc<Scope> {
         Scope::root()
     }
 
     pub(super) fn unknown_name(&mut self, name: &str, span: Span) -> Val<'a> {
+        if let Some(function) = self.left_open(name) {
+            let diag = self
+                .error(
+                    codes::UNKNOWN_NAME,
+                    span,
+                    format!("what `{name}` of `{function}` is, no argument says"),
+                )
+                .help(format!("write it at the call: `{function}::<..>`"));
+            return self.refuse(diag);
+        }
         let mut diag = self.error(
             codes::UNKNOWN_NAME,
             span,

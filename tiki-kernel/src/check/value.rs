@@ -238,6 +238,8 @@ pub(crate) struct Closure<'a> {
     pub params: &'a [Pattern],
     pub body: &'a Expr,
     pub scope: Rc<super::scope::Scope>,
+    /// The device functions it stands in: calling it leads back to none of them unless its body does.
+    pub within: Vec<&'a str>,
     pub span: Span,
 }
 
@@ -287,7 +289,9 @@ pub(crate) enum Val<'a> {
     Func(&'static ops::Row, Num),
     /// The name of an element type.
     Type(DType),
-    DeviceFn(&'a DeviceFn),
+    /// A device function, and what is written between its angle brackets: as many as are written, none
+    /// where an argument says it.
+    DeviceFn(&'a DeviceFn, Rc<[Option<Val<'a>>]>),
     Range(Box<RangeVal<'a>>),
     /// `block_idx()` or, if true, `grid_dim()`.
     Dim3(bool),
@@ -342,7 +346,7 @@ impl Val<'_> {
             Val::Closure(_) => "a closure".into(),
             Val::Func(row, _) => format!("the function `{}`", row.name),
             Val::Type(t) => format!("the type `{t}`"),
-            Val::DeviceFn(f) => format!("the device function `{}`", f.name.text),
+            Val::DeviceFn(f, _) => format!("the device function `{}`", f.name.text),
             Val::Range(_) => "a range".into(),
             Val::Dim3(_) => "a block coordinate (use `.x`, `.y`, `.z`)".into(),
             Val::Global(_) => "a global tensor".into(),

@@ -73,7 +73,10 @@ impl<'a> Visit<'a> for Names {
     fn visit_local(&mut self, local: &'a syn::Local) {
         // What is on the right does not see what is bound on the left.
         if let Some(init) = &local.init {
-            self.visit_local_init(init);
+            self.handed_on(&init.expr);
+            if let Some((_, otherwise)) = &init.diverge {
+                self.visit_expr(otherwise);
+            }
         }
         local.attrs.iter().for_each(|a| self.visit_attribute(a));
         self.visit_pat(&local.pat);
@@ -148,8 +151,8 @@ impl<'a> Visit<'a> for Names {
     }
 
     fn visit_expr_call(&mut self, call: &'a syn::ExprCall) {
-        self.called_or_passed(&call.func);
-        call.args.iter().for_each(|a| self.called_or_passed(a));
+        self.handed_on(&call.func);
+        call.args.iter().for_each(|a| self.handed_on(a));
     }
 
     fn visit_expr_method_call(&mut self, call: &'a syn::ExprMethodCall) {
@@ -160,7 +163,7 @@ impl<'a> Visit<'a> for Names {
         let takes_functions = TAKE_FUNCTIONS.iter().any(|n| call.method == n);
         for arg in &call.args {
             if takes_functions {
-                self.called_or_passed(arg);
+                self.handed_on(arg);
             } else {
                 self.visit_expr(arg);
             }
@@ -231,11 +234,35 @@ impl<'a> Visit<'a> for Names {
 }
 
 impl<'a> Names {
-    /// A path here may be a function's.
-    fn called_or_passed(&mut self, expr: &'a Expr) {
+    /// What is called, passed or bound: a lone name that it is, or gives, may be a function's.
+    fn handed_on(&mut self, expr: &'a Expr) {
         match expr {
             Expr::Path(p) => self.visit_path(&p.path),
+            Expr::Paren(p) => self.handed_on(&p.expr),
+            Expr::Reference(r) => self.handed_on(&r.expr),
+            Expr::Tuple(t) => t.elems.iter().for_each(|e| self.handed_on(e)),
+            Expr::Array(a) => a.elems.iter().for_each(|e| self.handed_on(e)),
+            Expr::Block(b) => self.scope(|names| names.given_by(&b.block)),
+            Expr::If(i) => {
+                self.scope(|names| {
+                    names.visit_expr(&i.cond);
+                    names.scope(|names| names.given_by(&i.then_branch));
+                });
+                if let Some((_, otherwise)) = &i.else_branch {
+                    self.handed_on(otherwise);
+                }
+            }
             other => self.visit_expr(other),
+        }
+    }
+
+    /// A block whose value is handed on.
+    fn given_by(&mut self, block: &'a syn::Block) {
+        for (i, stmt) in block.stmts.iter().enumerate() {
+            match stmt {
+                syn::Stmt::Expr(value, None) if i + 1 == block.stmts.len() => self.handed_on(value),
+                stmt => self.visit_stmt(stmt),
+            }
         }
     }
 }
