@@ -23,7 +23,7 @@ pub enum Cache<'a, E: Element> {
         v: &'a Tensor<E, 4>,
     },
     /// Pages of [`PAGE`] keys, `[pages, key heads, PAGE, D]`, and which pages a sequence has,
-    /// `[batch, pages]`.
+    /// `[batch, pages]`. A number past the last page is that of a page without keys.
     Paged {
         /// Keys.
         k: &'a Tensor<E, 4>,

@@ -6,7 +6,7 @@
 //! computed. Streams meet at the block's end, blocks in [`attention_combine`].
 //!
 //! A cache is `[batch, key heads, length, D]`, or pages of 64 keys `[pages, key heads, 64, D]` with a table
-//! `[batch, pages of a sequence]`. Each sequence has its own length. Logarithms are binary.
+//! `[batch, pages of a sequence]`. Keys of a page that is not there count as none. Each sequence has its own length. Logarithms are binary.
 
 use tiki::prelude::*;
 
@@ -51,16 +51,20 @@ pub fn attention_decode<E: Half, const D: usize, const PAGED: usize>(
     let first = part * each;
     let last = ((part + 1) * each).min(keys.div_ceil(rows));
     let map = ThreadMap::rows(128, D / 8).vector_up_to(8);
-    let tile = |t: &Global<E, 4>, j: usize| {
-        let (outer, at) = if PAGED == 1 {
+    let page = |j: usize| {
+        if PAGED == 1 {
             let each = 64 / rows;
             (table.get([batch, j / each]) as usize, j % each)
         } else {
             (batch, j)
-        };
-        t.at([outer, kv_head]).tile([rows, D], [at, 0]).load(map)
+        }
     };
-    let (mut next_key, mut next_value) = (tile(k, first), tile(v, first));
+    let tile = |t: &Global<E, 4>, at: (usize, usize)| {
+        t.at([at.0, kv_head]).tile([rows, D], [at.1, 0]).load(map)
+    };
+    let place = page(first);
+    let (mut next_key, mut next_value) = (tile(k, place), tile(v, place));
+    let mut next_end = if place.0 < k.dim(0) { keys } else { 0 };
     let like = next_key.cast::<f32>().map(|_| 0.0);
     let mut acc = like.map(|x| x);
     let own = q
@@ -72,15 +76,17 @@ pub fn attention_decode<E: Half, const D: usize, const PAGED: usize>(
     let mut total = like.row_vector(0.0);
     for j in first..last {
         let (key, value) = (next_key.cast::<f32>(), next_value.cast::<f32>());
-        let next = (j + 1).min(last - 1);
-        next_key = tile(k, next);
-        next_value = tile(v, next);
+        let end = next_end;
+        let place = page((j + 1).min(last - 1));
+        next_key = tile(k, place);
+        next_value = tile(v, place);
+        next_end = if place.0 < k.dim(0) { keys } else { 0 };
         let score = key
             .cols(&own, |a, b| a * b)
             .row_sum()
             .map(|x| x * scale_log2);
-        let score = score.mask(|[c]| j * rows + c < keys, f32::NEG_INFINITY);
-        let value = value.mask(|[c, _]| j * rows + c < keys, 0.0);
+        let score = score.mask(|[c]| j * rows + c < end, f32::NEG_INFINITY);
+        let value = value.mask(|[c, _]| j * rows + c < end, 0.0);
         let top = peak.zip(&score, f32::max);
         let safe = top.map(|p| if p == f32::NEG_INFINITY { 0.0 } else { p });
         let fade = peak.zip(&safe, |old, new| exp2_fast(old - new));

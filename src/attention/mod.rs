@@ -103,7 +103,7 @@ fn begin<E: Attends>(
     q: &Tensor<E, 4>,
     shape: &Shape,
 ) -> Result<Option<Attended<E>>, AttentionError> {
-    if shape.keys == 0 || shape.queries == 0 {
+    if shape.keys == 0 || q.is_empty() {
         return Ok(None);
     }
     let out = q.device().empty::<E, 4>(q.shape())?;
@@ -195,7 +195,7 @@ fn fit<E: Attends>(
 fn begin_back<E: Attends>(
     [q, k, v]: [&Tensor<E, 4>; 3],
 ) -> Result<Option<Gradients<E>>, AttentionError> {
-    if k.dim(2) == 0 || q.dim(2) == 0 {
+    if k.is_empty() || q.is_empty() {
         return Ok(None);
     }
     Ok(Some(Gradients {

@@ -40,7 +40,8 @@ impl Options {
     /// The factor of the scores.
     pub(super) fn scale_of(&self, width: usize) -> Result<f32, AttentionError> {
         let scale = self.scale.unwrap_or(1.0 / (width as f32).sqrt());
-        if scale.is_finite() && scale > 0.0 {
+        // Exponents are binary: that factor has to be a number, too.
+        if (scale * std::f32::consts::LOG2_E).is_finite() && scale > 0.0 {
             Ok(scale)
         } else {
             Err(AttentionError::Scale { scale })
@@ -196,7 +197,7 @@ impl fmt::Display for AttentionError {
             AttentionError::Scale { scale } => {
                 write!(
                     f,
-                    "the scale of attention is a positive number, not {scale}"
+                    "the scale of attention is a positive number, and finite times log2(e), not {scale}"
                 )
             }
             AttentionError::Launch(error) => error.fmt(f),

@@ -9,7 +9,8 @@ use crate::{Stream, Tensor};
 /// Where sequences begin: sequence `i` has the queries from `queries[i]` to `queries[i + 1]`, and so its keys.
 ///
 /// Both tensors have one element more than there are sequences and never decrease. What lies outside every
-/// sequence sees nothing and is seen by nothing.
+/// sequence sees nothing and is seen by nothing, but tiles may reach over a sequence's ends, and there its values are
+/// multiplied by zero: they must be numbers, not infinities or NaN.
 #[derive(Debug, Clone, Copy)]
 pub struct Sequences<'a> {
     /// Cumulative offsets of the queries.

@@ -143,3 +143,52 @@ fn lengths_past_the_end_and_options_that_do_not_fit() {
         "`decode` cannot follow the option `window`"
     );
 }
+
+/// A number of the table that no page has stands for no keys: not for keys of zeros, and not for memory of others.
+#[test]
+fn a_page_that_is_not_there_has_no_keys() {
+    let device = Device::vm().expect("the virtual machine opens");
+    let stream = device.stream();
+    let mut random = Random(10);
+    for width in [64, 128] {
+        let (heads, pages) = (2, 3);
+        let q = random.tensor::<f16>(heads * width);
+        let q = device.tensor_from(&q, [1, heads, width]).unwrap();
+        let shape = [pages, 1, PAGE, width];
+        let mut one = || {
+            let own = random.tensor::<f16>(pages * PAGE * width);
+            device.tensor_from(&own, shape).unwrap()
+        };
+        let (k, v) = (one(), one());
+        let run = |table: &[u32], length: u32| {
+            let table = device.tensor_from(table, [1, table.len()]).unwrap();
+            let cache = Cache::Paged {
+                k: &k,
+                v: &v,
+                table: &table,
+            };
+            let length = device.tensor_from(&[length], [1]).unwrap();
+            let got = decode(&stream, &q, &cache, &length, &Options::default()).unwrap();
+            let out: Vec<f32> = got
+                .out
+                .to_vec()
+                .unwrap()
+                .iter()
+                .map(|x| x.to_f32())
+                .collect();
+            (out, got.lse.to_vec().unwrap())
+        };
+        let (right, lse) = run(&[2, 0], 128);
+        for absent in [3, 1000, u32::MAX] {
+            let (out, top) = run(&[2, absent, 0], 192);
+            let near = |a: &[f32], b: &[f32]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 2e-3);
+            assert!(
+                near(&out, &right) && near(&top, &lse),
+                "{absent}: {top:?} for {lse:?}"
+            );
+            let (out, top) = run(&[absent], 64);
+            assert!(out.iter().all(|x| *x == 0.0));
+            assert!(top.iter().all(|l| *l == f32::NEG_INFINITY));
+        }
+    }
+}

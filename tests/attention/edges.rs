@@ -67,6 +67,31 @@ fn rows_that_see_nothing() {
 }
 
 #[test]
+fn tensors_without_elements_have_results_without_elements() {
+    for device in machines() {
+        let stream = device.stream();
+        let tensor = |shape| device.zeros::<f16, 4>(shape).unwrap();
+        for (q, k) in [
+            ([0, 1, 5, 64], [0, 1, 5, 64]),
+            ([1, 0, 5, 64], [1, 1, 5, 64]),
+            ([1, 2, 0, 64], [1, 1, 5, 64]),
+            ([1, 2, 5, 64], [1, 1, 0, 64]),
+        ] {
+            let (q, k) = (tensor(q), tensor(k));
+            let plain = Options::default();
+            let forward = attention::forward(&stream, &q, &k, &k, &plain).unwrap();
+            assert_eq!(forward.out.shape(), q.shape());
+            let back = attention::backward(&stream, &q, &k, &k, &forward, &q, None, &plain);
+            let back = back.unwrap_or_else(|e| panic!("{:?}: {e}", q.shape()));
+            for (got, of) in [(&back.q, &q), (&back.k, &k), (&back.v, &k)] {
+                assert_eq!(got.shape(), of.shape());
+                assert!(got.to_vec().unwrap().iter().all(|g| g.to_f32() == 0.0));
+            }
+        }
+    }
+}
+
+#[test]
 fn what_is_masked_leaves_no_trace() {
     let device = Device::vm().expect("the virtual machine opens");
     let (length, width, seen) = (80, 64, 64);
@@ -121,6 +146,13 @@ fn what_is_not_built_is_an_error() {
     };
     let error = attention(&q, &q, &q, &wrong).unwrap_err();
     assert!(matches!(error, AttentionError::Scale { .. }));
+    // A number, but not in the binary exponents that the kernels work with.
+    let wrong = Options {
+        scale: Some(3e38),
+        ..plain
+    };
+    let error = attention(&q, &q, &q, &wrong).unwrap_err();
+    assert!(matches!(error, AttentionError::Scale { scale: 3e38 }));
     let q = tensor([1, 1, 8, 80]);
     let forward = attention::Attended {
         out: tensor([1, 1, 8, 80]),

@@ -137,7 +137,16 @@ impl Folder {
             1 => Ok(named.remove(0)),
             0 => {
                 let names: Vec<String> = others.iter().map(Kernel::path).collect();
-                let text = format!("no kernel `{name}`; there are: {}", names.join(", "));
+                let mut text = format!("no kernel `{name}`; there are: {}", names.join(", "));
+                // It may be there and not be read: a text of another version.
+                let stem = |file: &Path| file.file_stem().map(|s| s.to_string_lossy().into_owned());
+                let wanted = name.rsplit("::").next().unwrap_or(name);
+                let is_it = |stem: &String| stem == wanted || stem.ends_with(&format!(".{wanted}"));
+                for (file, reason) in &found.unread {
+                    if stem(file).as_ref().is_some_and(is_it) {
+                        text += &format!("; {} was not read: {reason}", file.display());
+                    }
+                }
                 Err(Kind::Missing.because(text))
             }
             _ => {

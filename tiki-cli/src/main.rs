@@ -22,7 +22,7 @@ mod tune;
 mod vm;
 
 use clap::{Parser, Subcommand};
-use outcome::{Out, Result};
+use outcome::{Kind, Out, Result};
 use std::process::ExitCode;
 
 /// Look at kernels, caches and devices.
@@ -79,8 +79,22 @@ fn run(cli: Cli, out: &mut Out) -> Result<()> {
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return not_understood(&error),
+    };
     let mut out = Out::new(cli.json);
     let result = run(cli, &mut out);
     out.finish(result)
+}
+
+/// A command line that clap does not understand, in the form that it asks for; help and version are clap's own.
+fn not_understood(error: &clap::Error) -> ExitCode {
+    let json = std::env::args_os().any(|arg| arg == "--json");
+    if !json || !error.use_stderr() {
+        error.exit();
+    }
+    let text = error.to_string();
+    let text = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
+    Out::new(true).finish(Err(Kind::Usage.because(text)))
 }

@@ -46,7 +46,7 @@ enum What {
         /// Where each lane's element lies: lane to offset
         layout: String,
         /// Bytes of an element
-        #[arg(long, default_value_t = 2)]
+        #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(i64).range(1..=16))]
         bytes: i64,
         /// Bytes of one lane's access, or `matrix` for rows of 16 bytes
         #[arg(long, default_value = "4")]

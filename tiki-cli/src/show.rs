@@ -2,10 +2,11 @@
 
 use crate::codes::meaning;
 use crate::instances::{Pick, compiled, name};
-use crate::outcome::{Kind, Out, Result};
+use crate::outcome::{Failure, Kind, Out, Result};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use tiki_kernel::ast;
+use tiki_kernel::stages::{self, STAGES, When};
 
 /// Show a stage of the compiler.
 #[derive(Debug, clap::Args)]
@@ -17,17 +18,28 @@ pub struct Args {
     stage: String,
 }
 
-/// Stages that an instance has, and other names for them.
-const STAGES: &[(&str, &str)] = &[
-    ("ir", "ir"),
-    ("schedule", "schedule"),
-    ("plan", "schedule"),
-    ("lower", "lower"),
-    ("ptx", "ptx"),
-    ("budget", "budget"),
-    ("report", "report"),
-    ("explain", "report"),
-];
+/// Whether the compiler alone makes a stage of an instance.
+fn is_text(stage: &str, when: When) -> bool {
+    when != When::Load && !matches!(stage, "ast" | "time" | "all")
+}
+
+/// Why a word is no stage that can be shown.
+fn no_stage(word: &str) -> Failure {
+    let of = |stage: &str| STAGES.iter().find(|(name, ..)| *name == stage);
+    if let Some((name, _, When::Load)) = stages::named(word).and_then(of) {
+        let text = format!(
+            "`{name}` is there when a kernel is loaded on a GPU: run the program with TIKI_DUMP={name}"
+        );
+        return Kind::Usage.because(text);
+    }
+    let names = STAGES.iter().filter(|(name, _, when)| is_text(name, *when));
+    let names: Vec<&str> = names.map(|(name, ..)| *name).collect();
+    let text = format!(
+        "there is no stage `{word}`; there are ast, {}",
+        names.join(", ")
+    );
+    Kind::Usage.because(text)
+}
 
 pub fn run(args: &Args, out: &mut Out) -> Result<()> {
     let (kernel, instances) = args.pick.find()?;
@@ -39,20 +51,18 @@ pub fn run(args: &Args, out: &mut Out) -> Result<()> {
         );
         return Ok(());
     }
-    let Some((_, stage)) = STAGES.iter().find(|(name, _)| *name == args.stage) else {
-        let names: Vec<&str> = STAGES.iter().map(|(name, _)| *name).collect();
-        let text = format!(
-            "there is no stage `{}`; there are ast, {}",
-            args.stage,
-            names.join(", ")
-        );
-        return Err(Kind::Usage.because(text));
+    let known = |stage: &str| {
+        let mut rows = STAGES.iter();
+        rows.any(|(name, _, when)| *name == stage && is_text(name, *when))
+    };
+    let Some(stage) = stages::named(&args.stage).filter(|s| known(s)) else {
+        return Err(no_stage(&args.stage));
     };
     let mut rows: Vec<(String, String)> = Vec::new();
     for instance in &instances {
         let mut text = String::new();
         compiled(&kernel, instance, &mut |at, said| {
-            if at == *stage {
+            if at == stage {
                 said.clone_into(&mut text);
             }
         })?;

@@ -63,6 +63,13 @@ fn without_a_gpu_it_says_so() {
 #[test]
 fn what_is_missing_or_wrong_is_told() {
     let folder = with_kernel("usage");
+    let with_factor = |factor: &str| {
+        let args = [
+            "scaled", "--device", "vm", "--arg", "x=512", "--arg", "out=512", "--arg",
+        ];
+        let factor: &'static str = format!("factor={factor}").leak();
+        [&args[..], &[factor]].concat()
+    };
     for (args, code, word) in [
         (&["no_such", "--device", "vm"][..], 3, "no_such"),
         (&["scaled", "--device", "vm"], 2, "--arg x=EXTENTS"),
@@ -83,6 +90,13 @@ fn what_is_missing_or_wrong_is_told() {
             2,
             "no extents",
         ),
+        (
+            &["scaled", "--device", "vm", "--arg", "x=1", "--arg", "x=2"],
+            2,
+            "`x` is given twice: 1 and 2",
+        ),
+        (&with_factor("true"), 2, "`factor` is of type f32"),
+        (&["scaled", "--device", "vm", "--pairs", "5"], 2, "--pairs"),
         (&["scaled", "--device", "tpu"], 2, "tpu"),
         (
             &["scaled", "--device", "vm", "--out", "x.tuned"],
@@ -123,10 +137,29 @@ fn on_the_machine_every_candidate_gets_its_verdict() {
     assert_eq!(of(256, 48)["verdict"], "illegal");
     assert_eq!(of(1000, 32)["verdict"], "refused");
     let reason = of(1000, 32)["reason"].as_str().expect("text");
-    assert!(reason.contains("x.dim(0) % N == 0"), "{reason}");
+    assert!(
+        reason.contains("requires `x.dim(0) % N == 0`, which is false"),
+        "{reason}"
+    );
     let words = ["faster", "slower", "same"];
     let verdict = of(4096, 32)["verdict"].as_str().expect("a word");
     assert!(words.contains(&verdict), "{verdict}");
+}
+
+/// For people: a candidate that does not compile has its first message beside it.
+#[test]
+fn a_candidate_that_is_refused_has_its_reason_beside_it() {
+    let folder = with_kernel("reasons");
+    let said = tiki(
+        &[ARGS, &["--device", "vm", "--pairs", "6"]].concat(),
+        &folder,
+    );
+    let text = String::from_utf8_lossy(&said.stdout).into_owned();
+    let line = text
+        .lines()
+        .find(|l| l.starts_with("illegal"))
+        .expect("one is");
+    assert!(line.contains("[TK105] 48 threads"), "{line}");
 }
 
 /// Where no candidate can be launched, that is the answer.

@@ -106,6 +106,16 @@ impl DType {
     pub fn is_int(self) -> bool {
         matches!(self.row().class, Class::Signed | Class::Unsigned)
     }
+    /// Least and greatest number of an integer type.
+    #[must_use]
+    pub fn integers(self) -> Option<(i128, i128)> {
+        let bits = self.bytes() * 8;
+        match self.row().class {
+            Class::Signed => Some((-(1 << (bits - 1)), (1 << (bits - 1)) - 1)),
+            Class::Unsigned => Some((0, (1 << bits) - 1)),
+            Class::Float | Class::Bool => None,
+        }
+    }
     /// The type its sums accumulate in.
     #[must_use]
     pub fn accumulator(self) -> DType {

@@ -28,5 +28,6 @@ pub mod record;
 pub mod report;
 pub mod schedule;
 pub mod simplify;
+pub mod stages;
 pub mod target;
 pub mod tuned;

@@ -340,6 +340,9 @@ impl fmt::Display for LaunchError {
                     "a tensor of shape {shape:?} and type {dtype} is too large to address"
                 )
             }
+            LaunchError::OtherDevice { place, there, here } if there == here => {
+                write!(f, "{place} lives on another {there} than the launch is on")
+            }
             LaunchError::OtherDevice { place, there, here } => {
                 write!(f, "{place} lives on {there}, but the launch is on {here}")
             }

@@ -5,7 +5,7 @@
 //! whose instance holds one of its words. A second kernel of an entry's name has `-2` behind it. `TIKI_OVERRIDE=DIR` loads `ENTRY.ptx` from there instead of what was
 //! compiled. Both cost something only when a kernel is loaded.
 //!
-//! `sass` needs NVIDIA's disassembler: `TIKI_NVDISASM`, or `nvdisasm` of the path. What cannot be written is told
+//! A word that names no stage is told once. `sass` needs NVIDIA's disassembler: `TIKI_NVDISASM`, or `nvdisasm` of the path. What cannot be written is told
 //! once and stops nothing; an override that cannot be read is an error, since another kernel would run.
 
 use std::collections::HashMap;
@@ -36,6 +36,9 @@ impl Wishes {
         let filter = words("TIKI_DUMP_FILTER");
         let passes = filter.is_empty() || filter.iter().any(|f| unit.kernel.contains(f.as_str()));
         let stages = words("TIKI_DUMP");
+        if let Some(problem) = tiki_kernel::stages::unknown(&stages) {
+            once(&problem);
+        }
         let folder = std::env::var_os("TIKI_DUMP_DIR").map_or_else(
             || Path::new("target").join("tiki").join("run"),
             PathBuf::from,

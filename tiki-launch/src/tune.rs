@@ -234,7 +234,7 @@ impl Tuner {
         };
         let launch = std::cell::RefCell::new(launch);
         let run = |kernel: &K| (launch.borrow_mut())(kernel);
-        let mut pairs = self.first.max(6);
+        let mut pairs = self.first.min(self.most).max(6);
         loop {
             let bench = Bench {
                 warm_up: 2,

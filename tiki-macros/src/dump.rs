@@ -1,5 +1,5 @@
 //! `TIKI_DUMP=ast,ir,schedule,lower,ptx,budget,report` writes the stages' texts as files; `time` the door's
-//! clock, `all` everything. `plan` is `schedule`, `explain` is `report`. The files of an instance that was refused
+//! clock, `all` everything; a word that names no stage ([`stages`]) is an error. `plan` is `schedule`, `explain` is `report`. The files of an instance that was refused
 //! end in `.refused`.
 //!
 //! The compiler hands each stage's text to a callback; only the door touches the disk. The folder is
@@ -20,13 +20,11 @@ use quote::quote;
 use std::path::PathBuf;
 use tiki_kernel::compile::Output;
 use tiki_kernel::ptx::Module;
-
-/// Other names of stages.
-const ALSO: &[(&str, &str)] = &[("plan", "schedule"), ("explain", "report")];
+use tiki_kernel::stages;
 
 /// Which stages are wanted, and where their files go.
 pub(crate) struct Dumper {
-    stages: Vec<String>,
+    stages: Vec<&'static str>,
     filter: Vec<String>,
     folder: PathBuf,
     kernel: String,
@@ -44,29 +42,27 @@ fn words(variable: &str) -> Vec<String> {
 
 impl Dumper {
     pub(crate) fn from_env(kernel: &str, stem: &str) -> Dumper {
-        let named = |stage: String| {
-            let row = ALSO.iter().find(|(name, _)| *name == stage);
-            row.map_or(stage, |(_, stage)| (*stage).to_owned())
-        };
+        let words_of_stages = words("TIKI_DUMP");
+        let named = |word: &String| stages::named(word);
         Dumper {
-            stages: words("TIKI_DUMP").into_iter().map(named).collect(),
+            stages: words_of_stages.iter().filter_map(named).collect(),
             filter: words("TIKI_DUMP_FILTER"),
             folder: folder::of_dumps(),
             kernel: kernel.to_owned(),
             stem: stem.to_owned(),
-            failure: None,
+            failure: stages::unknown(&words_of_stages),
         }
     }
 
     /// Whether anything is wanted of the compiler's stages.
     pub(crate) fn wants_stages(&self) -> bool {
-        self.stages.iter().any(|s| s != "time")
+        self.stages.iter().any(|s| *s != "time")
     }
 
     /// Takes one stage's text.
     pub(crate) fn write(&mut self, stage: &str, instance: &str, text: &str) {
         let stage_of = stage.split('.').next().unwrap_or(stage);
-        let wanted = self.stages.iter().any(|s| s == stage_of || s == "all");
+        let wanted = self.stages.iter().any(|s| *s == stage_of || *s == "all");
         let name = self.file_name(instance, stage);
         let whole = if instance.is_empty() {
             &self.kernel

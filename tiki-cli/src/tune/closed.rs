@@ -32,12 +32,27 @@ pub struct Geometry {
     pub workspaces: Vec<(String, Vec<usize>)>,
 }
 
-/// Evaluates for one instance; `Err` says which fact does not hold, or cannot be decided.
+/// Why there is none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Open {
+    /// This fact does not hold.
+    Fact(String),
+    /// It depends on what is not known here.
+    Unknown(String),
+}
+
+impl From<String> for Open {
+    fn from(why: String) -> Open {
+        Open::Unknown(why)
+    }
+}
+
+/// Evaluates for one instance.
 pub fn geometry(
     program: &Program,
     instance: &Instance,
     given: &HashMap<String, Known>,
-) -> Result<Geometry, String> {
+) -> Result<Geometry, Open> {
     let mut closing = Closing {
         program,
         names: given.clone(),
@@ -101,7 +116,7 @@ struct Closing<'a> {
 
 impl Closing<'_> {
     /// Goes through the body's top level: its `let`s that can be computed, and its facts.
-    fn facts(&mut self) -> Result<(), String> {
+    fn facts(&mut self) -> Result<(), Open> {
         let program = self.program;
         for stmt in &program.kernel.body.stmts {
             match stmt {
@@ -132,7 +147,7 @@ impl Closing<'_> {
                 }) => {
                     for fact in facts {
                         if !self.truth(&fact.expr, &fact.text)? {
-                            return Err(format!("`{}` does not hold", fact.text));
+                            return Err(Open::Fact(fact.text.clone()));
                         }
                     }
                 }

@@ -58,6 +58,29 @@ impl Slot {
     }
 }
 
+/// A value as the argument's type has it; what the type does not hold is refused.
+pub fn value(name: &str, dtype: DType, lit: &Lit) -> Result<f64> {
+    let wrong = |given: &str| {
+        let text = format!("`{name}={given}`: `{name}` is of type {dtype}");
+        Err(Kind::Usage.because(text))
+    };
+    // All types' integers up to here are numbers of an f64.
+    const EXACT: i128 = 1 << 53;
+    match lit {
+        Lit::Bool(b) if dtype == DType::BOOL => Ok(f64::from(u8::from(*b))),
+        Lit::Int(n, _) if dtype.is_float() => Ok(*n as f64),
+        Lit::Float(text, _) if dtype.is_float() => Ok(text.parse().unwrap_or(f64::NAN)),
+        Lit::Int(n, _) => match dtype.integers() {
+            Some((least, greatest)) if (least..=greatest).contains(n) && n.abs() <= EXACT => {
+                Ok(*n as f64)
+            }
+            _ => wrong(&n.to_string()),
+        },
+        Lit::Bool(b) => wrong(&b.to_string()),
+        Lit::Float(text, _) | Lit::Str(text) => wrong(text),
+    }
+}
+
 macro_rules! types {
     ($($t:ty: $from:expr;)*) => {
         fn scalar(call: &mut Call<'_>, index: usize, dtype: DType, value: f64) -> Launched {

@@ -15,7 +15,7 @@ mod given;
 use crate::instances::{name, values};
 use crate::kernels::{Folder, Kernel};
 use crate::outcome::{Failure, Kind, Out, Result};
-use closed::{Geometry, Grid};
+use closed::{Geometry, Grid, Open};
 use given::{Known, Slot};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
@@ -42,9 +42,9 @@ pub struct Args {
     /// Where to measure: `cuda:0`, or `vm` to go through it without a GPU
     #[arg(long, default_value = "cuda:0")]
     device: String,
-    /// Pairs of samples for one candidate at most
-    #[arg(long, default_value_t = Tuner::default().most)]
-    pairs: usize,
+    /// Pairs of samples for one candidate at most; 6 are the fewest
+    #[arg(long, default_value_t = Tuner::default().most as u64, value_parser = clap::value_parser!(u64).range(6..))]
+    pairs: u64,
     /// Write the record for `kernel_set!`
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -55,7 +55,7 @@ pub struct Args {
 /// A candidate that compiled, and what its launch needs.
 struct Ready {
     compiled: Compiled,
-    geometry: std::result::Result<Geometry, String>,
+    geometry: std::result::Result<Geometry, Open>,
 }
 
 impl AsRef<Compiled> for Ready {
@@ -75,10 +75,11 @@ pub fn run(args: &Args, out: &mut Out) -> Result<()> {
     let texts = given(&args.args)?;
     let known = known(&kernel, &texts)?;
     let candidates = candidates(&kernel, &base, &known)?;
+    let (candidates, undecided) = decidable(candidates)?;
     let mut slots = slots(&kernel, &device, &candidates, &known)?;
     let bar = bar(candidates.len() as u64);
     let tuner = Tuner {
-        most: args.pairs.max(6),
+        most: args.pairs as usize,
         ..Tuner::default()
     };
     let stream = device.stream();
@@ -89,7 +90,8 @@ pub fn run(args: &Args, out: &mut Out) -> Result<()> {
     };
     let decision = tuner.choose(&stream, candidates, launch, told);
     bar.finish_and_clear();
-    let decision = decision.map_err(|e| Kind::Wrong.because(e.to_string()))?;
+    let mut decision = decision.map_err(|e| Kind::Wrong.because(e.to_string()))?;
+    decision.log.extend(undecided);
     if let Some(path) = &args.out {
         std::fs::write(path, decision.tuned.to_string()).map_err(|e| {
             Kind::File.because(format!("{} could not be written: {e}", path.display()))
@@ -132,10 +134,15 @@ fn given(texts: &[String]) -> Result<HashMap<&str, &str>> {
             "`{text}` is no argument: `x=4096,4096` or `eps=1e-5`"
         ))
     };
-    let parts = texts
-        .iter()
-        .map(|t| t.split_once('=').ok_or_else(|| pair(t)));
-    parts.collect()
+    let mut given = HashMap::new();
+    for text in texts {
+        let (name, value) = text.split_once('=').ok_or_else(|| pair(text))?;
+        if let Some(other) = given.insert(name, value) {
+            let text = format!("`{name}` is given twice: {other} and {value}");
+            return Err(Kind::Usage.because(text));
+        }
+    }
+    Ok(given)
 }
 
 /// The signature's arguments: name, and whether it is written to (a tensor) or not a tensor at all.
@@ -250,6 +257,31 @@ fn candidates(
     Ok(found.into_iter().map(ready).collect())
 }
 
+/// Those whose launch can be computed here, and of the others why not. If it is all of them, so is the command line's
+/// kernel.
+fn decidable(
+    candidates: Vec<Candidate<Ready>>,
+) -> Result<(Vec<Candidate<Ready>>, Vec<(Instance, Verdict)>)> {
+    let (mut kept, mut undecided) = (Vec::new(), Vec::new());
+    for candidate in candidates {
+        match &candidate.kernel {
+            Ok(Ready {
+                geometry: Err(Open::Unknown(why)),
+                ..
+            }) => {
+                undecided.push((candidate.instance.clone(), Verdict::Refused(why.clone())));
+            }
+            _ => kept.push(candidate),
+        }
+    }
+    match undecided.first() {
+        Some((_, Verdict::Refused(why))) if !kept.iter().any(|c| c.kernel.is_ok()) => {
+            Err(Kind::Usage.because(format!("no launch can be made: {why}")))
+        }
+        _ => Ok((kept, undecided)),
+    }
+}
+
 /// The arguments, made once: every candidate runs on the same.
 fn slots(
     kernel: &Kernel,
@@ -275,13 +307,7 @@ fn slots(
                 }
             }
             (Some(ParamKind::Scalar(dtype)), Some(Known::Number(lit))) => {
-                let value = match lit {
-                    Lit::Int(n, _) => *n as f64,
-                    Lit::Float(text, _) => text.parse().unwrap_or_default(),
-                    Lit::Bool(b) => f64::from(u8::from(*b)),
-                    Lit::Str(_) => 0.0,
-                };
-                Slot::Value(dtype, value)
+                Slot::Value(dtype, given::value(name, dtype, lit)?)
             }
             // Lent, or not taken by this instance.
             _ => continue,
@@ -299,9 +325,11 @@ fn launch(
     slots: &mut [(usize, Slot)],
 ) -> std::result::Result<(), LaunchError> {
     let artifact = ready.compiled.artifact();
-    let geometry = ready.geometry.as_ref().map_err(|fact| FactError {
+    let geometry = ready.geometry.as_ref().map_err(|open| FactError {
         kernel: artifact.instance.to_owned(),
-        fact: fact.clone(),
+        fact: match open {
+            Open::Fact(fact) | Open::Unknown(fact) => fact.clone(),
+        },
         values: Vec::new(),
     })?;
     let mut call = Call::new(stream, artifact)?;
@@ -321,16 +349,19 @@ fn launch(
     call.launch()
 }
 
+/// Of the compiler's messages the first: that it does not compile, the verdict says.
+fn reason(why: &str) -> String {
+    let mut lines = why.lines().map(str::trim);
+    let first = lines.next().unwrap_or_default();
+    let error = lines.find_map(|line| line.strip_prefix("error: "));
+    error.unwrap_or(first).to_owned()
+}
+
 fn lines(kernel: &Kernel, decision: &Decision) -> String {
     let mut text = String::new();
     for (instance, verdict) in &decision.log {
         let about = match verdict {
-            Verdict::Illegal(why) | Verdict::Refused(why) => {
-                // The first of the compiler's errors, where there are any: that it does not compile is said.
-                let reason = why.lines().find(|line| line.contains("[TK"));
-                let reason = reason.or_else(|| why.lines().next());
-                reason.unwrap_or_default().trim().to_owned()
-            }
+            Verdict::Illegal(why) | Verdict::Refused(why) => reason(why),
             Verdict::First => String::new(),
             Verdict::Faster(m) | Verdict::Slower(m) | Verdict::Same(m) => format!(
                 "{:.2} us, the incumbent {:.2} us, {} pairs",

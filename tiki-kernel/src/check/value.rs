@@ -408,18 +408,10 @@ impl Num {
     }
     /// Least and greatest value of an integer type.
     pub fn range(self) -> (i128, i128) {
-        use crate::dtype::Class;
         match self {
             Num::Usize => (0, u64::MAX.into()),
-            Num::D(t) => {
-                let bits = t.bytes() * 8;
-                match t.row().class {
-                    Class::Signed => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
-                    Class::Unsigned => (0, (1 << bits) - 1),
-                    Class::Bool => (0, 1),
-                    Class::Float => (i128::MIN, i128::MAX),
-                }
-            }
+            Num::D(DType::BOOL) => (0, 1),
+            Num::D(t) => t.integers().unwrap_or((i128::MIN, i128::MAX)),
             Num::Lit | Num::Infer(_) => (i64::MIN.into(), u64::MAX.into()),
         }
     }
