@@ -112,6 +112,23 @@ fn what_does_not_fit_is_a_typed_error() {
         ),
         "{error}"
     );
+    // Attention: what is not built is a rule like the shapes, and a gradient has its output's shape.
+    let operator = attention::operator::<f16>(Options::default());
+    let narrow = || tensor::<f16, 4>(&device, [1, 1, 4, 32], 7);
+    let error = operator.run(&stream, (narrow(), narrow(), narrow()));
+    let error = error.map(|_| ()).unwrap_err();
+    assert!(
+        matches!(&error, OperatorError::Inputs { operator: "attention", why } if why.contains("32")),
+        "{error}"
+    );
+    let q = || tensor::<f16, 4>(&device, [1, 1, 4, 64], 8);
+    let run = operator.run(&stream, (q(), q(), q())).expect("it runs");
+    let error = run.back(&stream, &tensor(&device, [1, 1, 5, 64], 9));
+    let error = error.map(|_| ()).unwrap_err();
+    assert!(
+        matches!(&error, OperatorError::Gradient { operator: "attention", given, .. } if given[2] == 5),
+        "{error}"
+    );
     let forward_only = Operator::new("twice", |_: &Stream, x: &Tensor<f32, 2>| Ok((x.view(), ())));
     let run = forward_only.run(&stream, x.view()).expect("it runs");
     let error = run.back(&stream, &x).unwrap_err();

@@ -44,7 +44,7 @@ pub use options::{AttentionError, Options};
 pub use sequences::{Sequences, backward_packed, forward_packed};
 pub use table::{Attends, HEAD_DIMS, PACKED_HEAD_DIMS, Prepared, Schedule};
 
-use crate::operator::{Operator, OperatorError};
+use crate::operator::{Operator, OperatorError, alike};
 use crate::{Stream, Tensor};
 use options::Shape;
 
@@ -227,9 +227,11 @@ pub fn operator<E: Attends>(options: Options) -> Operator<Qkv<E>, Tensor<E, 4>, 
     })
     .rules(|(q, k, v)| {
         let shape = Shape::of(q.shape(), k.shape(), v.shape());
-        shape.map(|_| ()).map_err(|e| e.to_string())
+        let built = shape.and_then(|shape| options::is_built(shape.width, HEAD_DIMS));
+        built.map_err(|e| e.to_string())
     })
     .backward(move |stream, (q, k, v), out, lse, d_out| {
+        alike("attention", &out.shape(), &d_out.shape())?;
         let forward = Attended {
             out: out.view(),
             lse: lse.view(),

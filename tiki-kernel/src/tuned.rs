@@ -101,6 +101,12 @@ impl std::str::FromStr for Tuned {
                     let Some((name, arg)) = arg else {
                         return Err(wrong(format!("`{value}` is no parameter")));
                     };
+                    if !is_name(name) {
+                        return Err(wrong(format!("`{name}` is no parameter's name")));
+                    }
+                    if out.instance.args.iter().any(|(n, _)| n == name) {
+                        return Err(wrong(format!("`{name}` is set twice")));
+                    }
                     out.instance.args.push((name.to_owned(), arg));
                 }
                 "" => {}
@@ -115,6 +121,13 @@ impl std::str::FromStr for Tuned {
         }
         Ok(out)
     }
+}
+
+/// Whether a build can write it as a name.
+fn is_name(text: &str) -> bool {
+    let mut chars = text.chars();
+    let first = |c: char| c.is_alphabetic() || c == '_';
+    chars.next().is_some_and(first) && chars.all(|c| first(c) || c.is_numeric())
 }
 
 #[cfg(test)]
@@ -143,5 +156,11 @@ mod tests {
         assert!(said(&text.replace("set BM = 128", "set BM = wide")).starts_with("line 6"));
         assert!(said(&text.replace("kernel", "kernal")).contains("`kernal` is unknown"));
         assert!(said(VERSION).contains("no kernel"));
+        for name in ["B;M", "9", "", "B M"] {
+            let text = text.replace("set BM", &format!("set {name}"));
+            assert!(said(&text).contains("is no parameter"), "{name}");
+        }
+        let twice = text.replace("set E = bf16", "set E = bf16\nset E = f16");
+        assert!(said(&twice).contains("`E` is set twice"));
     }
 }

@@ -57,7 +57,10 @@ impl Recorded {
                 }
                 continue;
             }
-            let name = Ident::new(name, self.span);
+            let name: Ident = syn::parse_str(name).map_err(|_| {
+                syn::Error::new(self.span, format!("the record's `{name}` is no parameter"))
+            })?;
+            let name = Ident::new(&name.to_string(), self.span);
             let value: TokenStream = arg.to_string().parse().map_err(|_| {
                 syn::Error::new(self.span, format!("the record's `{name}` is no value"))
             })?;
@@ -108,6 +111,13 @@ mod tests {
         let args = |given: TokenStream| recorded().args(&given).map(|t| t.to_string());
         assert_eq!(args(quote!()).expect("args"), "E = f16 , N = 64 ,");
         assert_eq!(args(quote!(E = f16,)).expect("args"), "N = 64 ,");
+        let odd = "tiki-tuned 1\nkernel k\ntext 07\ndevice d\nset fn = 1\n";
+        let odd = Recorded {
+            tuned: odd.parse().expect("a record"),
+            ..recorded()
+        };
+        let error = odd.args(&quote!()).expect_err("a word of Rust");
+        assert_eq!(error.to_string(), "the record's `fn` is no parameter");
         let error = args(quote!(N = 128,))
             .expect_err("another value")
             .to_string();

@@ -165,10 +165,24 @@ pub(super) fn finish(state: &State) -> syn::Result<TokenStream> {
         .collect();
     for name in names {
         let lines: Vec<&Line> = set.lines.iter().filter(|l| l.name == *name).collect();
-        let entry = answered
-            .get(path_key(&lines[0].path).as_str())
-            .and_then(|hash| state.bundle.get(*hash));
-        if let Some(entry) = entry {
+        let kernel_of = |line: &Line| answered.get(path_key(&line.path).as_str());
+        // However their paths are written, the lines of a name are instances of one kernel.
+        let first = kernel_of(lines[0]);
+        let mut mixed = false;
+        for line in lines.iter().filter(|line| kernel_of(line) != first) {
+            let text = format!(
+                "[TK104] `{name}` is `{}` already: the lines of a name are instances of one kernel\n  \
+                 = help: give `{}` a name of its own",
+                path_key(&lines[0].path),
+                path_key(&line.path)
+            );
+            out.extend(report::error(span_of(&line.path), &text));
+            mixed = true;
+        }
+        if mixed {
+            continue;
+        }
+        if let Some(entry) = first.and_then(|hash| state.bundle.get(*hash)) {
             out.extend(member(&set, &lines, entry, &state.bundle)?);
         }
     }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 const CRATE: &str = "tiki_test_door";
 
@@ -16,7 +16,7 @@ struct Build {
     warnings: String,
 }
 
-fn build(variables: &[(&str, &Path)]) -> Build {
+fn cargo(variables: &[(&str, &Path)]) -> Output {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo
         .args(["build", "--offline", "-p", "tiki-test-door", "--lib"])
@@ -31,7 +31,11 @@ fn build(variables: &[(&str, &Path)]) -> Build {
     for (name, value) in variables {
         cargo.env(name, value);
     }
-    let done = cargo.output().expect("cargo starts");
+    cargo.output().expect("cargo starts")
+}
+
+fn build(variables: &[(&str, &Path)]) -> Build {
+    let done = cargo(variables);
     let said = String::from_utf8(done.stdout).expect("text");
     let told = String::from_utf8_lossy(&done.stderr);
     assert!(done.status.success(), "{said}\n{told}");
@@ -120,6 +124,12 @@ fn builds_are_done_again_when_they_must_and_not_else() {
     let asts = texts(&first, "ast");
     let lists: Vec<usize> = asts.values().map(|t| t.matches("build").count()).collect();
     assert_eq!(asts.len(), 4, "{:?} {lists:?}", asts.keys());
+
+    // A word that names no stage would write nothing: it is an error with the words there are.
+    let refused = cargo(&[("TIKI_DUMP", Path::new("ptx,budgt")), dumped[1]]);
+    let told = String::from_utf8_lossy(&refused.stdout).into_owned();
+    assert!(!refused.status.success());
+    assert!(told.contains("`budgt`, which is no stage") && told.contains("budget"));
 
     // The same variables: nothing is done. Others, or none: expanded again.
     assert!(build(&dumped).fresh);
