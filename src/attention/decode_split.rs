@@ -64,7 +64,9 @@ pub fn attention_decode<E: Half, const D: usize, const PAGED: usize>(
     };
     let place = page(first);
     let (mut next_key, mut next_value) = (tile(k, place), tile(v, place));
-    let mut next_end = if place.0 < k.dim(0) { keys } else { 0 };
+    // Of the tile that is on its way: where its keys end.
+    let there = |outer: usize| PAGED == 0 || outer < k.dim(0);
+    let mut next_end = if there(place.0) { keys } else { 0 };
     let like = next_key.cast::<f32>().map(|_| 0.0);
     let mut acc = like.map(|x| x);
     let own = q
@@ -80,7 +82,7 @@ pub fn attention_decode<E: Half, const D: usize, const PAGED: usize>(
         let place = page((j + 1).min(last - 1));
         next_key = tile(k, place);
         next_value = tile(v, place);
-        next_end = if place.0 < k.dim(0) { keys } else { 0 };
+        next_end = if there(place.0) { keys } else { 0 };
         let score = key
             .cols(&own, |a, b| a * b)
             .row_sum()

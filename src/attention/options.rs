@@ -197,7 +197,7 @@ impl fmt::Display for AttentionError {
             AttentionError::Scale { scale } => {
                 write!(
                     f,
-                    "the scale of attention is a positive number, and finite times log2(e), not {scale}"
+                    "the scale of attention is a positive number, and finite times log2(e), not {scale:?}"
                 )
             }
             AttentionError::Launch(error) => error.fmt(f),
