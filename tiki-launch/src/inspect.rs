@@ -3,7 +3,7 @@
 //! `TIKI_DUMP=ptx,cubin,log,sass` (or `all`) writes, for each kernel that is loaded, what the machine gets and what
 //! the assembler made of it into `TIKI_DUMP_DIR` (unless said, `target/tiki/run`); `TIKI_DUMP_FILTER` keeps those
 //! whose instance holds one of its words. A second kernel of an entry's name has `-2` behind it. `TIKI_OVERRIDE=DIR` loads `ENTRY.ptx` from there instead of what was
-//! compiled. Both cost something only when a kernel is loaded.
+//! compiled; a folder that is not there is an error like a file that cannot be read. Both cost something only when a kernel is loaded.
 //!
 //! A word that names no stage is told once. `sass` needs NVIDIA's disassembler: `TIKI_NVDISASM`, or `nvdisasm` of the path. What cannot be written is told
 //! once and stops nothing; an override that cannot be read is an error, since another kernel would run.
@@ -63,6 +63,16 @@ impl Wishes {
     pub fn write(&self, stage: &str, bytes: &[u8]) {
         if self.any(&[stage]) {
             self.put(stage, bytes);
+        }
+    }
+
+    /// Tells, once, that nothing assembles here, if what an assembler makes is wanted by name.
+    pub fn nothing_assembled(&self) {
+        let of_code = |s: &&String| matches!(s.as_str(), "cubin" | "log" | "sass");
+        if let Some(stage) = self.stages.iter().find(of_code) {
+            once(&format!(
+                "TIKI_DUMP={stage} is of machine code; the virtual machine runs the PTX text itself"
+            ));
         }
     }
 
@@ -130,7 +140,14 @@ pub(crate) fn overridden(entry: &str) -> Result<Option<String>, String> {
     let Some(folder) = std::env::var_os("TIKI_OVERRIDE").filter(|v| !v.is_empty()) else {
         return Ok(None);
     };
-    let path = Path::new(&folder).join(format!("{entry}.ptx"));
+    let folder = Path::new(&folder);
+    if !folder.is_dir() {
+        return Err(format!(
+            "TIKI_OVERRIDE names {}, which is no folder",
+            folder.display()
+        ));
+    }
+    let path = folder.join(format!("{entry}.ptx"));
     match std::fs::read_to_string(&path) {
         Ok(text) => {
             eprintln!("note: tiki: `{entry}` runs as {} has it", path.display());

@@ -219,7 +219,11 @@ fn load_unit(device: &Device, unit: Unit<'_>) -> Result<Entry, LaunchError> {
         compiled: unit.compiled && other.is_none(),
         ..unit
     };
-    Wishes::of(&unit).write("ptx", unit.ptx.as_bytes());
+    let wishes = Wishes::of(&unit);
+    wishes.write("ptx", unit.ptx.as_bytes());
+    if matches!(device.kind(), crate::Kind::Vm) {
+        wishes.nothing_assembled();
+    }
     device.machine().load(&unit)
 }
 

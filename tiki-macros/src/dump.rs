@@ -7,7 +7,7 @@
 //! kernels: two crates may have kernels of one name. Two kernels of one name in a crate, and those of sets, have
 //! names of their own ([`folder::stem`]). `TIKI_DUMP_FILTER` leaves kernels out whose instance
 //! holds none of its words. `TIKI_OVERRIDE` names a folder like that of the dumps: a `.ptx` in it takes the
-//! place of what was compiled for that instance.
+//! place of what was compiled for that instance; a folder that is not there is an error.
 //!
 //! A kernel's expansion reads the variables through `option_env!`, so that cargo expands again when one
 //! changes (stable Rust has no other way to say that a macro depends on a variable), and an override that was
@@ -87,6 +87,13 @@ impl Dumper {
     /// file, so that the build depends on it.
     pub(crate) fn overridden(&mut self, output: &mut Output) -> Option<PathBuf> {
         let root = PathBuf::from(std::env::var_os("TIKI_OVERRIDE").filter(|v| !v.is_empty())?);
+        if !root.is_dir() {
+            self.failure.get_or_insert(format!(
+                "TIKI_OVERRIDE names {}, which is no folder",
+                root.display()
+            ));
+            return None;
+        }
         let name = self.file_name(&output.title, "ptx");
         let krate = std::env::var_os("CARGO_CRATE_NAME").unwrap_or_default();
         let path = [root.join(krate).join(&name), root.join(&name)]

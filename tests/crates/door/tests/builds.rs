@@ -125,14 +125,20 @@ fn builds_are_done_again_when_they_must_and_not_else() {
     let lists: Vec<usize> = asts.values().map(|t| t.matches("build").count()).collect();
     assert_eq!(asts.len(), 4, "{:?} {lists:?}", asts.keys());
 
+    // The same variables: nothing is done. Others, or none: expanded again.
+    assert!(build(&dumped).fresh);
     // A word that names no stage would write nothing: it is an error with the words there are.
     let refused = cargo(&[("TIKI_DUMP", Path::new("ptx,budgt")), dumped[1]]);
     let told = String::from_utf8_lossy(&refused.stdout).into_owned();
     assert!(!refused.status.success());
     assert!(told.contains("`budgt`, which is no stage") && told.contains("budget"));
 
-    // The same variables: nothing is done. Others, or none: expanded again.
-    assert!(build(&dumped).fresh);
+    // Nor is a folder of overrides passed over that is not there.
+    let nowhere = first.join("nowhere");
+    let refused = cargo(&[("TIKI_OVERRIDE", nowhere.as_path())]);
+    let told = String::from_utf8_lossy(&refused.stdout).into_owned();
+    assert!(!refused.status.success() && told.contains("which is no folder"));
+
     let second = folder("second");
     let elsewhere = [("TIKI_DUMP", ptx), ("TIKI_DUMP_DIR", second.as_path())];
     assert!(!build(&elsewhere).fresh);

@@ -120,3 +120,42 @@ fn the_text_that_travels_round_trips() {
     let program = gpu::jit::program(Scaled::TEXT).expect("a program");
     assert_eq!(gpu::compiler::ast::print(&program), Scaled::TEXT);
 }
+
+/// What the environment asks for and cannot have is told, not passed over: this binary is started again with it.
+#[test]
+fn words_of_the_environment_are_told() {
+    let run = |name: &str, value: &str| {
+        let own = std::env::current_exe().expect("this binary");
+        let said = std::process::Command::new(own)
+            .args([
+                "any_instance_is_compiled_and_runs",
+                "--exact",
+                "--nocapture",
+            ])
+            .env_remove("TIKI_DUMP")
+            .env_remove("TIKI_OVERRIDE")
+            .env(
+                "TIKI_DUMP_DIR",
+                concat!(env!("CARGO_TARGET_TMPDIR"), "/told"),
+            )
+            .env(name, value)
+            .output()
+            .expect("it starts");
+        let told = String::from_utf8_lossy(&said.stderr).into_owned();
+        (said.status.success(), told)
+    };
+    let (done, told) = run("TIKI_DUMP", "ptx,budgt");
+    assert!(
+        done && told.contains("`budgt`, which is no stage"),
+        "{told}"
+    );
+    let (done, told) = run("TIKI_DUMP", "sass");
+    assert!(done && told.contains("TIKI_DUMP=sass"), "{told}");
+    let (done, told) = run("TIKI_DUMP", "all");
+    assert!(done && !told.contains("warning"), "{told}");
+    let (done, told) = run("TIKI_OVERRIDE", "no_such_folder");
+    assert!(
+        !done && told.contains("no_such_folder, which is no folder"),
+        "{told}"
+    );
+}
