@@ -257,11 +257,12 @@ fn candidates(
     Ok(found.into_iter().map(ready).collect())
 }
 
+/// Instances whose launch cannot be computed here, and why.
+type Undecided = Vec<(Instance, Verdict)>;
+
 /// Those whose launch can be computed here, and of the others why not. If it is all of them, so is the command line's
 /// kernel.
-fn decidable(
-    candidates: Vec<Candidate<Ready>>,
-) -> Result<(Vec<Candidate<Ready>>, Vec<(Instance, Verdict)>)> {
+fn decidable(candidates: Vec<Candidate<Ready>>) -> Result<(Vec<Candidate<Ready>>, Undecided)> {
     let (mut kept, mut undecided) = (Vec::new(), Vec::new());
     for candidate in candidates {
         match &candidate.kernel {
