@@ -143,10 +143,10 @@ impl<'a> Check<'a> {
                     Val::Shared(s) => (s.dtype, None),
                     Val::Stages(s) => (s.first.dtype, None),
                     Val::Global(g) => {
-                        let (dtype, rank, _) = self.tensor_kind(g.param);
+                        let (dtype, rank, _) = self.kind_of(g);
                         (dtype, Some(rank - g.fixed.len()))
                     }
-                    Val::View(v) => (self.tensor_kind(v.global.param).0, Some(v.axes.len())),
+                    Val::View(v) => (self.kind_of(&v.global).0, Some(v.axes.len())),
                     Val::Scalar(Scalar { num, .. }) | Val::Float(_, num) | Val::Int(_, num) => {
                         match num {
                             Num::D(t) => (*t, None),
