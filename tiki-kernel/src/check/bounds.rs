@@ -282,7 +282,7 @@ impl<'a> Check<'a> {
     /// What a proven access of `width` elements needs of the tensor, and its edge.
     pub(crate) fn access(&mut self, view: &ViewVal, ir: &GlobalView, width: u32) -> Access {
         let param = view.global.param;
-        let (dtype, rank, _) = self.tensor_kind(param);
+        let (dtype, rank, _) = self.kind_of(&view.global);
         let vector = width.min(WIDEST / dtype.bytes()).max(1);
         if let ParamKind::Tensor { align, .. } = &mut self.kernel.params[param].kind {
             *align = (*align).max(vector * dtype.bytes());
