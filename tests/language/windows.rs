@@ -108,3 +108,42 @@ fn windows_lie_in_parts_and_in_windows() {
     }
     assert_eq!(y.to_vec().unwrap(), want);
 }
+
+/// Eight whole rows of any number of columns, in a buffer that has one axis: what is whole is not the axis along which
+/// vectors lie.
+#[tiki::kernel(threads = 32)]
+fn eight_rows(x: &Global<f32, 1>, y: &mut Global<f32, 1>, pitch: u32, columns: u32) {
+    let (pitch, columns) = (pitch as usize * 4, columns as usize);
+    let from = x.window(0, [8, columns], [pitch, 1]);
+    let mut to = y.window_mut(0, [8, columns], [pitch, 1]);
+    let map = ThreadMap::linear(32).vector_up_to(4);
+    for n in 0..columns.div_ceil(16) {
+        let tile = from.tile([8, 16], [0, n]).load(map);
+        to.tile_mut([8, 16], [0, n]).store(&tile.map(|x| x + 1.0));
+    }
+}
+
+#[test]
+fn vectors_end_where_a_window_does() {
+    assert!(eight_rows::PTX.contains(".v4."));
+    let device = tiki::Device::vm().unwrap();
+    let pitch = 40;
+    let host: Vec<f32> = (0..8 * pitch).map(|i| i as f32).collect();
+    let x = device.tensor_from(&host, [host.len()]).unwrap();
+    for columns in [1, 4, 17, 30, 39, 40] {
+        let mut y = device
+            .tensor_from(&vec![-1.0_f32; host.len()], [host.len()])
+            .unwrap();
+        let stream = device.stream();
+        eight_rows::launch(&stream, &x, &mut y, pitch as u32 / 4, columns as u32).unwrap();
+        let want = |i: usize| {
+            if i % pitch < columns {
+                host[i] + 1.0
+            } else {
+                -1.0
+            }
+        };
+        let want: Vec<f32> = (0..host.len()).map(want).collect();
+        assert!(y.to_vec().unwrap() == want, "{columns} columns");
+    }
+}
