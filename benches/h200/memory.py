@@ -65,7 +65,7 @@ def tensor_map(t, box, swizzle):
     made = check(cu.cuTensorMapEncodeTiled(
         MAP_TYPES[t.dtype], t.dim(), t.data_ptr(), integers(cu.cuuint64_t, list(t.shape)), integers(cu.cuuint64_t, strides[:-1]),
         integers(cu.cuuint32_t, box), [cu.cuuint32_t(1)] * t.dim(), cu.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE,
-        SWIZZLES[swizzle], cu.CUtensorMapL2promotion.CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+        SWIZZLES[swizzle], cu.CUtensorMapL2promotion.CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
         cu.CUtensorMapFloatOOBfill.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE))
     memory = (ctypes.c_ubyte * 192)()
     at = (ctypes.addressof(memory) + 63) // 64 * 64

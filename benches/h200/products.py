@@ -56,7 +56,7 @@ def tensor_map(t, rows):
         MAP_TYPES[t.dtype], t.dim(), t.data_ptr(), integers(cu.cuuint64_t, shape), integers(cu.cuuint64_t, strides[:-1]),
         integers(cu.cuuint32_t, box), [cu.cuuint32_t(1)] * t.dim(),
         cu.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE, cu.CUtensorMapSwizzle.CU_TENSOR_MAP_SWIZZLE_128B,
-        cu.CUtensorMapL2promotion.CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+        cu.CUtensorMapL2promotion.CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
         cu.CUtensorMapFloatOOBfill.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE))
 
 
