@@ -6,6 +6,7 @@
 //! than extents, parameters and numbers that were given cannot be decided here, and is refused.
 
 use super::given::Known;
+use super::ready::Open;
 use std::collections::HashMap;
 use tiki_kernel::ast::{
     BinOp, Block, Expr, ExprKind, Generic, Kernel, KernelOption, Lit, Name, Path, PatternKind,
@@ -30,21 +31,6 @@ pub struct Geometry {
     pub grid: Grid,
     /// Argument and shape.
     pub workspaces: Vec<(String, Vec<usize>)>,
-}
-
-/// Why there is none.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Open {
-    /// This fact does not hold.
-    Fact(String),
-    /// It depends on what is not known here.
-    Unknown(String),
-}
-
-impl From<String> for Open {
-    fn from(why: String) -> Open {
-        Open::Unknown(why)
-    }
 }
 
 /// Evaluates for one instance.

@@ -11,13 +11,14 @@
 
 mod closed;
 mod given;
+mod ready;
 
 use crate::instances::{name, values};
 use crate::kernels::{Folder, Kernel};
 use crate::outcome::{Failure, Kind, Out, Result};
-use closed::{Geometry, Grid, Open};
 use given::{Known, Slot};
 use indicatif::{ProgressBar, ProgressStyle};
+use ready::{Ready, decidable, launch};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -26,7 +27,7 @@ use tiki_kernel::artifact::ParamKind;
 use tiki_kernel::ast::{Lit, PatternKind};
 use tiki_kernel::compile::{Arg, Instance};
 use tiki_launch::tune::{self, Candidate, Decision, Tuner, Verdict};
-use tiki_launch::{Call, Compiled, Device, FactError, LaunchError};
+use tiki_launch::{Compiled, Device, LaunchError};
 
 /// Choose the fastest of the instances that a kernel's `tune(..)` declares.
 #[derive(Debug, clap::Args)]
@@ -50,18 +51,6 @@ pub struct Args {
     out: Option<PathBuf>,
     #[command(flatten)]
     folder: Folder,
-}
-
-/// A candidate that compiled, and what its launch needs.
-struct Ready {
-    compiled: Compiled,
-    geometry: std::result::Result<Geometry, Open>,
-}
-
-impl AsRef<Compiled> for Ready {
-    fn as_ref(&self) -> &Compiled {
-        &self.compiled
-    }
 }
 
 pub fn run(args: &Args, out: &mut Out) -> Result<()> {
@@ -257,32 +246,6 @@ fn candidates(
     Ok(found.into_iter().map(ready).collect())
 }
 
-/// Instances whose launch cannot be computed here, and why.
-type Undecided = Vec<(Instance, Verdict)>;
-
-/// Those whose launch can be computed here, and of the others why not. If it is all of them, so is the command line's
-/// kernel.
-fn decidable(candidates: Vec<Candidate<Ready>>) -> Result<(Vec<Candidate<Ready>>, Undecided)> {
-    let (mut kept, mut undecided) = (Vec::new(), Vec::new());
-    for candidate in candidates {
-        match &candidate.kernel {
-            Ok(Ready {
-                geometry: Err(Open::Unknown(why)),
-                ..
-            }) => {
-                undecided.push((candidate.instance.clone(), Verdict::Refused(why.clone())));
-            }
-            _ => kept.push(candidate),
-        }
-    }
-    match undecided.first() {
-        Some((_, Verdict::Refused(why))) if !kept.iter().any(|c| c.kernel.is_ok()) => {
-            Err(Kind::Usage.because(format!("no launch can be made: {why}")))
-        }
-        _ => Ok((kept, undecided)),
-    }
-}
-
 /// The arguments, made once: every candidate runs on the same.
 fn slots(
     kernel: &Kernel,
@@ -316,38 +279,6 @@ fn slots(
         slots.push((index, slot));
     }
     Ok(slots)
-}
-
-/// One launch of a candidate.
-fn launch(
-    kernel: &Kernel,
-    stream: &tiki_launch::Stream,
-    ready: &Ready,
-    slots: &mut [(usize, Slot)],
-) -> std::result::Result<(), LaunchError> {
-    let artifact = ready.compiled.artifact();
-    let geometry = ready.geometry.as_ref().map_err(|open| FactError {
-        kernel: artifact.instance.to_owned(),
-        fact: match open {
-            Open::Fact(fact) | Open::Unknown(fact) => fact.clone(),
-        },
-        values: Vec::new(),
-    })?;
-    let mut call = Call::new(stream, artifact)?;
-    call.grid(match geometry.grid {
-        Grid::Blocks(grid) => grid,
-        Grid::Persistent => stream.device().persistent_grid(artifact),
-    })?;
-    let signature = signature(kernel);
-    let mut given = slots.iter_mut().peekable();
-    for (index, (name, ..)) in signature.iter().enumerate() {
-        if let Some((_, slot)) = given.next_if(|(at, _)| *at == index) {
-            slot.give(&mut call, index)?;
-        } else if let Some((_, shape)) = geometry.workspaces.iter().find(|(n, _)| n == name) {
-            call.workspace(index, shape)?;
-        }
-    }
-    call.launch()
 }
 
 /// Of the compiler's messages the first: that it does not compile, the verdict says.
