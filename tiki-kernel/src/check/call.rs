@@ -273,7 +273,7 @@ impl<'a> Check<'a> {
                         .also(closure.span, "the closure is here");
                     return self.refuse(diag);
                 }
-                if self.depth > 64 {
+                if self.frames.len() > 64 {
                     let diag = self.error(
                         codes::RECURSION,
                         span,
@@ -283,7 +283,6 @@ impl<'a> Check<'a> {
                 }
                 // Its body stands where it was written, not in the function that calls it.
                 let calls = std::mem::replace(&mut self.calls, closure.within.clone());
-                self.depth += 1;
                 let scope = Scope::child(&closure.scope);
                 let val = self.in_scope(scope, |c| {
                     for (param, arg) in closure.params.iter().zip(args) {
@@ -293,7 +292,6 @@ impl<'a> Check<'a> {
                         c.eval(closure.body)
                     })
                 });
-                self.depth -= 1;
                 self.calls = calls;
                 val
             }

@@ -9,8 +9,7 @@
 //! 3. the body, statement by statement ([`block`], [`expr`], [`control`]); operations go through the
 //!    rule of their row in [`crate::ops`] ([`call`] finds it).
 //!
-//! An erroneous expression gives [`Val::Poison`], about which nothing more is said, and the evaluation
-//! goes on, so that one run reports several errors.
+//! An erroneous expression gives [`Val::Poison`], about which nothing more is said; one run reports several errors.
 
 mod access;
 mod arith;
@@ -137,10 +136,7 @@ pub(crate) struct Check<'a> {
     /// Symbols of the strides of strided tensors.
     strides: HashMap<(usize, usize), sym::Expr>,
     block_symbols: [Option<(sym::Expr, i128)>; 3],
-    /// The device functions that the current point stands in.
     calls: Vec<&'a str>,
-    /// Calls of closures being evaluated.
-    depth: u32,
     /// Of each call being evaluated, how it may be left.
     frames: Vec<leave::Frame<'a>>,
     /// Unrolled loops (by their bodies) and functions (by their names) that run-time conditions leave early.
@@ -231,7 +227,6 @@ impl<'a> Check<'a> {
             dims: HashMap::new(),
             block_symbols: [None, None, None],
             calls: Vec::new(),
-            depth: 0,
             frames: Vec::new(),
             early: Vec::new(),
             steps: 0,

@@ -65,6 +65,9 @@ impl Names {
     }
 }
 
+/// Operations whose arguments are closures or functions.
+const TAKE_FUNCTIONS: &[&str] = &["map", "map_at", "zip", "rows", "cols", "mask"];
+
 impl<'a> Visit<'a> for Names {
     fn visit_block(&mut self, block: &'a syn::Block) {
         self.scope(|names| visit::visit_block(names, block));
@@ -188,10 +191,8 @@ impl<'a> Visit<'a> for Names {
             segment.arguments = syn::PathArguments::None;
         }
         let ends = path.segments.first().zip(path.segments.last());
-        let span = ends.map_or_else(
-            || (Span::call_site(), Span::call_site()),
-            |(a, b)| (a.ident.span(), b.ident.span()),
-        );
+        let here = Span::call_site();
+        let span = ends.map_or((here, here), |(a, b)| (a.ident.span(), b.ident.span()));
         self.found.push(Wanted {
             path: bare.to_token_stream(),
             key,
@@ -258,19 +259,12 @@ impl<'a> Names {
 
     /// A block whose value is handed on.
     fn given_by(&mut self, block: &'a syn::Block) {
-        for (i, stmt) in block.stmts.iter().enumerate() {
-            match stmt {
-                syn::Stmt::Expr(value, None) if i + 1 == block.stmts.len() => self.handed_on(value),
-                stmt => self.visit_stmt(stmt),
-            }
-        }
+        block.stmts.iter().for_each(|stmt| match stmt {
+            syn::Stmt::Expr(value, None) => self.handed_on(value),
+            stmt => self.visit_stmt(stmt),
+        });
     }
-}
 
-/// Operations whose arguments are closures or functions.
-const TAKE_FUNCTIONS: &[&str] = &["map", "map_at", "zip", "rows", "cols", "mask"];
-
-impl Names {
     fn adopt(&mut self, inner: Names) {
         self.hidden.extend(inner.hidden);
         for wanted in inner.found {
