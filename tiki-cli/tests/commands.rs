@@ -1,45 +1,9 @@
 //! The command as a user meets it: its exit codes, its two forms of output, and what it says when there
 //! is nothing to look at.
 
-use serde_json::Value;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+mod command;
 
-fn tiki(args: &[&str], folder: &Path) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_tiki"))
-        .args(args)
-        .current_dir(folder)
-        .env_remove("TIKI_DUMP_DIR")
-        .env_remove("CARGO_TARGET_DIR")
-        .output()
-        .expect("the command starts")
-}
-
-/// A folder with the text of a kernel, as a build leaves it.
-fn with_kernel(name: &str) -> PathBuf {
-    let folder = folder(name);
-    let krate = folder.join("target/tiki/library");
-    std::fs::create_dir_all(&krate).expect("a folder");
-    let text = tiki_test_library::scaled::<f32, 256, 64>::TEXT;
-    std::fs::write(krate.join("scaled.ast"), text).expect("written");
-    folder
-}
-
-/// A folder of this test's own.
-fn folder(name: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = std::fs::remove_dir_all(&path);
-    std::fs::create_dir_all(&path).expect("a folder");
-    path
-}
-
-fn json(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout).expect("one JSON value")
-}
-
-fn text(bytes: &[u8]) -> &str {
-    std::str::from_utf8(bytes).expect("text")
-}
+use command::{folder, json, text, tiki, with_kernel};
 
 #[test]
 fn no_kernel_is_code_3_and_says_where_it_looked() {
@@ -299,67 +263,4 @@ fn the_cache_is_listed_verified_and_cleared() {
         1,
         "the whole one stays"
     );
-}
-
-/// What stands on the command line twice, or beyond a type, or nowhere, is told with its name and value.
-#[test]
-fn odd_arguments_are_told() {
-    let folder = with_kernel("odd_arguments");
-    for (args, word) in [
-        (
-            &["show", "scaled", "--set", "N=256,N=512"][..],
-            "`N` is given twice: 256 and 512",
-        ),
-        (
-            &["show", "scaled", "--set", "N=-4"],
-            "`usize`: it cannot be -4",
-        ),
-        (
-            &["show", "scaled", "--set", "N=18446744073709551616"],
-            "cannot be 18446744073709551616",
-        ),
-        (
-            &["diff", "scaled", "--with", "T=32", "--with", "T=64"],
-            "`T` is given twice",
-        ),
-        (&["show", "scaled", "--stage", "sass"], "TIKI_DUMP=sass"),
-        (&["show", "scaled", "--stage", "time"], "no stage `time`"),
-        (&["plot", "banks", "32:1", "--bytes", "0"], "1..=16"),
-        (&["cache", "gc", "--limit", "much"], "'much'"),
-        (&["list", "--no-such"], "--no-such"),
-        (&["no-such"], "no-such"),
-    ] {
-        let said = tiki(args, &folder);
-        assert_eq!(said.status.code(), Some(2), "{args:?}: {said:?}");
-        assert!(text(&said.stderr).contains(word), "{args:?}: {said:?}");
-        // And so is what clap alone understands, in the form that was asked for.
-        let said = tiki(&[args, &["--json"]].concat(), &folder);
-        assert_eq!(said.status.code(), Some(2), "{args:?}");
-        assert!(said.stderr.is_empty(), "{args:?}: {said:?}");
-        let error = &json(&said)["error"];
-        assert_eq!(error["kind"], "usage", "{args:?}");
-        let message = error["message"].as_str().expect("text");
-        assert!(message.contains(word), "{args:?}: {message}");
-    }
-}
-
-/// A kernel whose text is another version's is there: the command says why it does not show it.
-#[test]
-fn a_kernel_of_another_version_is_told_by_its_name() {
-    let folder = with_kernel("older_text");
-    let krate = folder.join("target/tiki/library");
-    let own = std::fs::read_to_string(krate.join("scaled.ast")).expect("read");
-    let other = own.replacen("tiki-ast ", "tiki-ast 9", 1);
-    std::fs::write(krate.join("older.ast"), other).expect("written");
-    for name in ["older", "library::older"] {
-        let said = tiki(&["show", name], &folder);
-        assert_eq!(said.status.code(), Some(3));
-        let told = text(&said.stderr);
-        assert!(
-            told.contains("older.ast was not read") && told.contains("tiki-ast 9"),
-            "{told}"
-        );
-    }
-    let said = tiki(&["show", "none"], &folder);
-    assert!(!text(&said.stderr).contains("not read"), "{said:?}");
 }

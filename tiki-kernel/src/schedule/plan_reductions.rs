@@ -1,11 +1,10 @@
 //! Scratch and barriers of reductions and scans over several warps.
 //!
-//! A reduction or scan writes its partial values to scratch, meets at one barrier, and reads them. So after it,
-//! warps may still be reading that scratch, and its next writer needs a barrier first, unless another
-//! barrier of the block lies between: a reduction's own barrier counts. Small scratch is given to each
-//! of them for itself; where that would be more than [`OWN`] bytes, two buffers alternate, each as
-//! large as the largest. Those of a role meet at a barrier of its own, which says nothing of other roles: their scratch
-//! is never another's.
+//! A reduction or scan writes its partial values to scratch, meets at one barrier, and reads them. So after it, warps may
+//! still be reading that scratch, and its next writer needs a barrier first, unless another barrier of the block lies
+//! between: a reduction's own barrier counts. Small scratch is given to each of them for itself; where that would be more
+//! than [`OWN`] bytes, two buffers alternate, each as large as the largest. Those of a role meet at a barrier of its own,
+//! which says nothing of other roles: their scratch is never another's.
 
 use crate::ast::Span;
 use crate::dtype::DType;
