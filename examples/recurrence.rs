@@ -11,7 +11,7 @@
 //!   once. Each thread scans neighbours, so that few steps go through shuffles: what comes before its first goes into that,
 //!   so that no products of factors are needed. Results leave through the stage.
 //!
-//! (On Hopper and for rows of whole lines of 128 bytes: `recurrence_hopper`, faster.)
+//! (On Hopper and for rows of whole lines of 128 bytes: `recurrence_hopper`, as fast, by the tensor memory accelerator.)
 //!
 //! Computed in f32, each step by one rounding. Products of factors must stay finite. After a NaN everything is NaN.
 //!
