@@ -89,6 +89,7 @@ pub fn tile(
     };
     GlobalView {
         param,
+        window: None,
         fixed: vec![],
         axes: vec![axis(0, rows, whole.0), axis(1, columns, whole.1)],
     }
