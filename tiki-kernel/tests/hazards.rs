@@ -266,6 +266,7 @@ fn two_threads_must_not_write_one_element() {
             scope: Scope::Block,
         };
         let view = GlobalView {
+            window: None,
             param: out,
             fixed: vec![],
             axes: vec![axis(0, 1, at, false)],
@@ -310,6 +311,7 @@ fn what_cannot_be_followed_is_listed_and_can_be_denied() {
             scope: Scope::Block,
         };
         let view = GlobalView {
+            window: None,
             param: x,
             fixed: vec![],
             axes: vec![axis(0, 1, t, false)],
@@ -372,6 +374,7 @@ fn copied(wait: bool, barrier: bool) -> Kernel {
     };
     b.push(StmtKind::Async(Async::CopyTile {
         view: GlobalView {
+            window: None,
             param: x,
             fixed: vec![],
             axes: vec![axis(0, 256, zero, true)],

@@ -18,6 +18,7 @@ pub fn add(t: DType, threads: u32, edge: Edge) -> Kernel {
     let fill = b.float(t, 0.0);
     let dist = linear(1, threads, v, n);
     let view = |param| GlobalView {
+        window: None,
         param,
         fixed: vec![],
         axes: vec![axis(0, n, origin, false)],
@@ -80,6 +81,7 @@ fn row(
     let dist = linear(2, threads, v, width);
     let access = plain(v, if known { Edge::Inside } else { Edge::Whole });
     let view = GlobalView {
+        window: None,
         param: x,
         fixed: vec![],
         axes: vec![axis(0, 1, row, true), axis(1, width, zero, known)],
@@ -126,6 +128,7 @@ pub fn rms_norm(t: DType, width: u32, threads: u32) -> Kernel {
     let dist = linear(1, threads, r.access.vector, width);
     let fill = b.float(t, 0.0);
     let view = GlobalView {
+        window: None,
         param: w,
         fixed: vec![],
         axes: vec![axis(0, width, r.zero, true)],
@@ -179,6 +182,7 @@ pub fn rms_norm(t: DType, width: u32, threads: u32) -> Kernel {
         cast(&mut b, y, t)
     };
     let view = GlobalView {
+        window: None,
         param: out,
         fixed: vec![],
         axes: vec![axis(0, 1, r.row, true), axis(1, width, r.zero, true)],
@@ -237,6 +241,7 @@ pub fn softmax(t: DType, width: u32, threads: u32, known: bool) -> Kernel {
         cast(&mut b, y, t)
     };
     let view = GlobalView {
+        window: None,
         param: out,
         fixed: vec![],
         axes: vec![axis(0, 1, r.row, true), axis(1, width, r.zero, known)],

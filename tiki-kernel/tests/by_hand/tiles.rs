@@ -23,6 +23,7 @@ pub fn arg(t: DType, op: ReduceOp, rows: u32, per: u32, width: u32) -> Kernel {
         values: vec![Mode::along(1, width.div_ceil(per), per)],
     };
     let view = GlobalView {
+        window: None,
         param: x,
         fixed: vec![],
         axes: vec![axis(0, rows, origin, false), axis(1, width, zero, false)],
@@ -40,6 +41,7 @@ pub fn arg(t: DType, op: ReduceOp, rows: u32, per: u32, width: u32) -> Kernel {
     let bound = b.scalar(DType::U32, Op::Extent(x, 1));
     let at = reduce(&mut b, tile, 1, op, vec![None, Some(bound)]);
     let view = GlobalView {
+        window: None,
         param: out,
         fixed: vec![],
         axes: vec![axis(0, rows, origin, false)],
@@ -70,6 +72,7 @@ pub fn column_sum(t: DType) -> Kernel {
         values: vec![Mode::along(1, 4, 1), Mode::along(0, 4, 16)],
     };
     let view = GlobalView {
+        window: None,
         param: x,
         fixed: vec![],
         axes: vec![axis(0, 64, zero, false), axis(1, 32, origin, false)],
@@ -87,6 +90,7 @@ pub fn column_sum(t: DType) -> Kernel {
     let rows = b.scalar(DType::U32, Op::Extent(x, 0));
     let sum = reduce(&mut b, tile, 0, ReduceOp::Sum, vec![Some(rows), None]);
     let view = GlobalView {
+        window: None,
         param: out,
         fixed: vec![],
         axes: vec![axis(0, 32, origin, false)],
@@ -120,6 +124,7 @@ pub fn transpose(t: DType, swizzle: Option<Xor>, barrier: bool) -> Kernel {
         values: vec![Mode::along(0, 4, 8)],
     };
     let view = |p, r, c| GlobalView {
+        window: None,
         param: p,
         fixed: vec![],
         axes: vec![axis(0, 32, r, false), axis(1, 32, c, false)],
@@ -201,6 +206,7 @@ pub fn scalars() -> Kernel {
     };
     let (body, ()) = b.block(|b| {
         let view = GlobalView {
+            window: None,
             param: x,
             fixed: vec![],
             axes: vec![axis(0, 1, index, true)],
@@ -229,6 +235,7 @@ pub fn scalars() -> Kernel {
         let first = b.int(DType::U32, 0);
         let one = b.int(DType::U32, 1);
         let place = Place::Global(GlobalView {
+            window: None,
             param: hits,
             fixed: vec![],
             axes: vec![axis(0, 1, first, false)],
@@ -296,6 +303,7 @@ pub fn scalars() -> Kernel {
     let (then, ()): (Block, ()) = b.block(|b| {
         let sum = b.scalar(DType::I32, Op::Get(all));
         let view = GlobalView {
+            window: None,
             param: out,
             fixed: vec![],
             axes: vec![axis(0, 1, lo, false)],
@@ -324,6 +332,7 @@ pub fn unary(f: Unary, t: DType) -> Kernel {
     let fill = b.float(t, 0.0);
     let dist = linear(1, 128, 1, 128);
     let view = |p| GlobalView {
+        window: None,
         param: p,
         fixed: vec![],
         axes: vec![axis(0, 128, origin, false)],
@@ -365,6 +374,7 @@ pub fn binary(f: Binary, t: DType) -> Kernel {
     };
     let dist = linear(1, 128, 1, 128);
     let view = |p| GlobalView {
+        window: None,
         param: p,
         fixed: vec![],
         axes: vec![axis(0, 128, origin, false)],
@@ -414,6 +424,7 @@ pub fn convert(from: DType, to: DType) -> Kernel {
     };
     let dist = linear(1, 128, 1, 128);
     let view = |p| GlobalView {
+        window: None,
         param: p,
         fixed: vec![],
         axes: vec![axis(0, 128, origin, false)],
