@@ -4,6 +4,8 @@
 mod command;
 
 use command::{folder, json, text, tiki, with_kernel};
+use std::path::Path;
+use std::process::Command;
 
 #[test]
 fn no_kernel_is_code_3_and_says_where_it_looked() {
