@@ -111,7 +111,7 @@ fn windows_lie_in_parts_and_in_windows() {
 
 /// Eight whole rows of any number of columns, in a buffer that has one axis: what is whole is not the axis along which
 /// vectors lie.
-#[tiki::kernel(threads = 32)]
+#[tiki::kernel(threads = 32, grid = [1])]
 fn eight_rows(x: &Global<f32, 1>, y: &mut Global<f32, 1>, pitch: u32, columns: u32) {
     let (pitch, columns) = (pitch as usize * 4, columns as usize);
     let from = x.window(0, [8, columns], [pitch, 1]);
