@@ -10,7 +10,7 @@ use super::first_holder;
 use crate::ast::Span;
 use crate::diag::{Diag, Sink, codes};
 use crate::ir::{
-    Block, Coordinate, GlobalView, Kernel, MemoryOrder, StmtKind, Touched, Uniform, Value, visit,
+    Block, Coordinates, GlobalView, Kernel, MemoryOrder, StmtKind, Touched, Uniform, Value, visit,
     within,
 };
 use std::collections::HashMap;
@@ -94,14 +94,19 @@ impl<'a> Walk<'a, '_> {
             return;
         };
         let rank = t.shape.len();
-        let mut owner: HashMap<Coordinate, u32> = HashMap::new();
+        let all = Coordinates::new(&t.dist, rank);
+        let count = t.shape.iter().map(|n| *n as usize).product();
+        // By an element's place in the order of rows.
+        let mut owner: Vec<Option<u32>> = vec![None; count];
         for thread in (0..t.dist.thread_count()).filter(|i| first_holder(&t.dist, *i)) {
-            for v in 0..t.dist.len() {
-                let at = t.dist.coordinate(thread as usize, v, rank);
+            for v in 0..all.values() {
+                let at = all.at(thread as usize, v);
                 if !within(&at, &t.shape) {
                     continue;
                 }
-                if let Some(other) = owner.insert(at.clone(), thread) {
+                let axes = at.iter().zip(&t.shape);
+                let place = axes.fold(0, |place, (i, n)| place * *n as usize + *i as usize);
+                if let Some(other) = owner[place].replace(thread) {
                     let name = &self.kernel.params[view.param].name;
                     self.sink.push(
                         Diag::error(codes::DUPLICATE_WRITE, span, format!("threads {other} and {thread} both write element {at:?} of the tile of `{name}`"))

@@ -396,8 +396,8 @@ impl<'a> Walk<'a, '_> {
         span: Span,
         here: &Active,
     ) -> Access {
-        let mut cells = Vec::new();
         let all = Coordinates::new(dist, shape.len());
+        let mut cells = Vec::with_capacity(here.threads.len() * all.values());
         let active = |t: &usize| here.threads.get(*t) == Some(&true);
         // A role's threads are dealt to from its first on.
         let count = dist.thread_count().max(1) as usize;
