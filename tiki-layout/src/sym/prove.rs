@@ -264,6 +264,7 @@ impl Facts {
     ) -> Option<(Vec<Row>, BTreeMap<Monomial, usize>)> {
         let mut facts: BTreeSet<Poly> = BTreeSet::new();
         let mut atoms: BTreeSet<Atom> = BTreeSet::new();
+        let ties: Vec<Poly> = self.ties().collect();
         let mut queue: Vec<Poly> = assumed
             .iter()
             .chain(targets)
@@ -276,11 +277,13 @@ impl Facts {
                 }
                 let mut found = defining(atom)?;
                 if let Atom::Var(v) = atom {
-                    let all = self.relations().iter().cloned().chain(self.ties());
-                    found.extend(all.filter(|r| r.terms.keys().any(|m| mentions(m, *v))));
+                    let all = self.relations().iter().chain(&ties);
+                    let of_it = all.filter(|r| r.terms.keys().any(|m| mentions(m, *v)));
+                    found.extend(of_it.cloned());
                 }
                 for fact in found {
-                    if facts.insert(fact.clone()) {
+                    if !facts.contains(&fact) {
+                        facts.insert(fact.clone());
                         queue.push(fact);
                     }
                 }
