@@ -37,7 +37,7 @@ impl Descriptor {
     /// From its bits.
     #[must_use]
     pub fn read(bits: u64) -> Descriptor {
-        let field = |at: u32| (bits >> at & FIELD) << UNIT;
+        let field = |at: u32| ((bits >> at) & FIELD) << UNIT;
         Descriptor {
             start: field(0),
             leading: field(LEADING),

@@ -167,7 +167,7 @@ impl Lower<'_> {
                 );
             }
             for (v, step) in &view.dynamic {
-                let step = step * bytes >> UNIT;
+                let step = (step * bytes) >> UNIT;
                 low = match l.scalar(*v) {
                     Operand::Imm(Imm::Int(i)) => l.add_const(low, i * step),
                     o => {
