@@ -527,6 +527,15 @@ impl<'a> Check<'a> {
     }
 }
 
+/// An accumulator that a product does not fit into.
+pub(super) fn not_of_it(given: &[u32], wanted: &[u32]) -> String {
+    if given == wanted {
+        "the accumulator is not of this product".into()
+    } else {
+        format!("the accumulator has shape {given:?}, the product {wanted:?}")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -561,14 +570,5 @@ mod tests {
                 (vec![1, 2], vec![1, 3], vec![9, 2])
             );
         }
-    }
-}
-
-/// An accumulator that a product does not fit into.
-pub(super) fn not_of_it(given: &[u32], wanted: &[u32]) -> String {
-    if given == wanted {
-        "the accumulator is not of this product".into()
-    } else {
-        format!("the accumulator has shape {given:?}, the product {wanted:?}")
     }
 }
