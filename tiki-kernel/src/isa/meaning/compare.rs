@@ -38,12 +38,53 @@ pub fn combine_flag(op: &Op) -> u32 {
     }
 }
 
+/// What a comparison asks for, in its flags: how two numbers must stand to each other for a yes.
+const LESS: u32 = 1 << 8;
+const EQUAL: u32 = 1 << 9;
+const GREATER: u32 = 1 << 10;
+/// One of them is NaN.
+const UNORDERED: u32 = 1 << 11;
+/// Of floats: subnormal operands are zero.
+pub(super) const FLUSH: u32 = 1 << 12;
+/// The flags of a row's comparison.
+pub(super) fn asked(op: &Op) -> Option<u32> {
+    let relation = match op.get("cmp")? {
+        "eq" => EQUAL,
+        "ne" => LESS | GREATER,
+        "lt" | "lo" => LESS,
+        "le" | "ls" => LESS | EQUAL,
+        "gt" | "hi" => GREATER,
+        "ge" | "hs" => GREATER | EQUAL,
+        "equ" => EQUAL | UNORDERED,
+        "neu" => LESS | GREATER | UNORDERED,
+        "ltu" => LESS | UNORDERED,
+        "leu" => LESS | EQUAL | UNORDERED,
+        "gtu" => GREATER | UNORDERED,
+        "geu" => GREATER | EQUAL | UNORDERED,
+        "num" => LESS | EQUAL | GREATER,
+        _ => UNORDERED,
+    };
+    Some(relation | if op.has("ftz") { FLUSH } else { 0 })
+}
+/// Whether two numbers stand as asked. Without a branch: a loop over lanes is made of vectors.
+#[inline(always)]
+pub(super) fn stand<T: PartialOrd>(x: T, y: T, asked: u32) -> bool {
+    let (less, equal, greater) = (x < y, x == y, x > y);
+    (less & (asked & LESS != 0))
+        | (equal & (asked & EQUAL != 0))
+        | (greater & (asked & GREATER != 0))
+        | (!(less | equal | greater) & (asked & UNORDERED != 0))
+}
+
+/// A comparison that sets predicates, from one lane's; with the flags that `Run::flags` sets, if asked.
 macro_rules! compare {
-    ($t:ty, |$x:ident, $y:ident| $body:expr) => {{
+    ($t:ty, |$x:ident, $y:ident| $body:expr) => { compare!(_flags; $t, |$x, $y| $body) };
+    ($flags:ident; $t:ty, |$x:ident, $y:ident| $body:expr) => {{
         #[inline(always)]
         fn body(f: &mut File, a: &Args, mask: u32) {
             use super::Lane;
             let mut bits = 0u32;
+            let $flags = a.flags;
             {
                 let (p, q) = (<$t as Lane>::src(f, a.s[1]), <$t as Lane>::src(f, a.s[2]));
                 for i in 0..super::LANES {
@@ -113,38 +154,32 @@ pub fn setp(op: &Op) -> Option<Run> {
     }
     Some(ordered!(op, T => make))
 }
+/// What `set` writes where the answer is yes.
+pub(super) const ONE: u32 = 1 << 13;
+/// All bits, or the float one where the flags say so.
+#[inline(always)]
+pub(super) fn yes(answer: bool, flags: u32) -> u32 {
+    let yes = if flags & ONE != 0 { 1f32.to_bits() } else { !0 };
+    if answer { yes } else { 0 }
+}
+/// The flag of a row's result.
+pub(super) fn result(op: &Op) -> Option<u32> {
+    Some(if op.ty("d")? == crate::isa::Ty::F32 {
+        ONE
+    } else {
+        0
+    })
+}
 /// See the row.
 #[must_use]
 pub fn set(op: &Op) -> Option<Run> {
-    let float = op.ty("d")? == crate::isa::Ty::F32;
-    macro_rules! one {
-        (|$x:ident, $y:ident| $c:expr) => {
-            if float {
-                lanes!(|a: T, b: T| -> f32 {
-                    let ($x, $y) = (a, b);
-                    if $c { 1.0 } else { 0.0 }
-                })
-            } else {
-                lanes!(|a: T, b: T| -> u32 {
-                    let ($x, $y) = (a, b);
-                    if $c { !0 } else { 0 }
-                })
-            }
-        };
-    }
     macro_rules! make {
         () => {
-            match op.get("cmp")? {
-                "eq" => one!(|x, y| x == y),
-                "ne" => one!(|x, y| x != y),
-                "lt" | "lo" => one!(|x, y| x < y),
-                "le" | "ls" => one!(|x, y| x <= y),
-                "gt" | "hi" => one!(|x, y| x > y),
-                _ => one!(|x, y| x >= y),
-            }
+            lanes!(flags; |a: T, b: T| -> u32 { yes(stand(a, b, flags), flags) })
         };
     }
-    Some(ordered!(op, T => make))
+    let run = ordered!(op, T => make);
+    Some(run.flags(asked(op)? | result(op)?))
 }
 macro_rules! by_width {
     ($op:ident, $t:ident => $body:expr) => {

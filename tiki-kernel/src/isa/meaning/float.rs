@@ -1,6 +1,6 @@
 //! 32- and 64-bit floating point.
 
-use super::compare::compare;
+use super::compare::{FLUSH, asked, compare, result, stand, yes};
 use super::exact::{Exact, F32, F64, Mode};
 use super::{Args, File, Run, lanes, levels};
 use crate::isa::{Op, Rounding, Ty};
@@ -482,109 +482,30 @@ pub fn copysign(op: &Op) -> Option<Run> {
         lanes!(|a: f64, b: f64| -> f64 { b.copysign(a) })
     )
 }
-/// All comparisons of floats, given how a value is read.
-macro_rules! comparisons {
-    ($cmp:expr, $make:ident) => {
-        match $cmp {
-            "eq" => $make!(x, y, x == y),
-            "ne" => $make!(x, y, x < y || x > y),
-            "lt" => $make!(x, y, x < y),
-            "le" => $make!(x, y, x <= y),
-            "gt" => $make!(x, y, x > y),
-            "ge" => $make!(x, y, x >= y),
-            "equ" => $make!(x, y, !(x < y || x > y)),
-            "neu" => $make!(x, y, x != y),
-            "ltu" => $make!(x, y, !(x >= y)),
-            "leu" => $make!(x, y, !(x > y)),
-            "gtu" => $make!(x, y, !(x <= y)),
-            "geu" => $make!(x, y, !(x < y)),
-            "num" => $make!(x, y, !(x.is_nan() || y.is_nan())),
-            _ => $make!(x, y, x.is_nan() || y.is_nan()),
-        }
-    };
+/// Flushed where the flags of a comparison say so.
+#[inline(always)]
+fn read(x: f32, flags: u32) -> f32 {
+    if flags & FLUSH != 0 { flush(x) } else { x }
 }
-pub(super) use comparisons;
-
 /// See the row.
 #[must_use]
 pub fn setp(op: &Op) -> Option<Run> {
-    let (cmp, ftz) = (op.get("cmp")?, op.has("ftz"));
-    macro_rules! narrow {
-        ($x:ident, $y:ident, $c:expr) => {
-            compare!(f32, |$x, $y| $c)
-        };
-    }
-    macro_rules! flushed {
-        ($x:ident, $y:ident, $c:expr) => {
-            compare!(f32, |$x, $y| {
-                let ($x, $y) = (flush($x), flush($y));
-                $c
-            })
-        };
-    }
-    macro_rules! wide {
-        ($x:ident, $y:ident, $c:expr) => {
-            compare!(f64, |$x, $y| $c)
-        };
-    }
-    Some(match (op.ty("t")? == Ty::F64, ftz) {
-        (true, _) => comparisons!(cmp, wide),
-        (false, false) => comparisons!(cmp, narrow),
-        (false, true) => comparisons!(cmp, flushed),
-    })
+    let run = by_width!(
+        op,
+        compare!(flags; f32, |x, y| stand(read(x, flags), read(y, flags), flags)),
+        compare!(flags; f64, |x, y| stand(x, y, flags))
+    );
+    Some(run?.flags(asked(op)?))
 }
 /// See the row.
 #[must_use]
 pub fn set(op: &Op) -> Option<Run> {
-    let (cmp, float, ftz) = (op.get("cmp")?, op.ty("d")? == Ty::F32, op.has("ftz"));
-    macro_rules! flushed {
-        ($x:ident, $y:ident, $c:expr) => {
-            if float {
-                lanes!(|a: f32, b: f32| -> f32 {
-                    let ($x, $y) = (flush(a), flush(b));
-                    if $c { 1.0 } else { 0.0 }
-                })
-            } else {
-                lanes!(|a: f32, b: f32| -> u32 {
-                    let ($x, $y) = (flush(a), flush(b));
-                    if $c { !0 } else { 0 }
-                })
-            }
-        };
-    }
-    macro_rules! narrow {
-        ($x:ident, $y:ident, $c:expr) => {
-            if float {
-                lanes!(|a: f32, b: f32| -> f32 {
-                    let ($x, $y) = (a, b);
-                    if $c { 1.0 } else { 0.0 }
-                })
-            } else {
-                lanes!(|a: f32, b: f32| -> u32 {
-                    let ($x, $y) = (a, b);
-                    if $c { !0 } else { 0 }
-                })
-            }
-        };
-    }
-    macro_rules! wide {
-        ($x:ident, $y:ident, $c:expr) => {
-            if float {
-                lanes!(|a: f64, b: f64| -> f32 {
-                    let ($x, $y) = (a, b);
-                    if $c { 1.0 } else { 0.0 }
-                })
-            } else {
-                lanes!(|a: f64, b: f64| -> u32 {
-                    let ($x, $y) = (a, b);
-                    if $c { !0 } else { 0 }
-                })
-            }
-        };
-    }
-    Some(match (op.ty("t")? == Ty::F64, ftz) {
-        (true, _) => comparisons!(cmp, wide),
-        (false, false) => comparisons!(cmp, narrow),
-        (false, true) => comparisons!(cmp, flushed),
-    })
+    let run = by_width!(
+        op,
+        lanes!(flags; |a: f32, b: f32| -> u32 {
+            yes(stand(read(a, flags), read(b, flags), flags), flags)
+        }),
+        lanes!(flags; |a: f64, b: f64| -> u32 { yes(stand(a, b, flags), flags) })
+    );
+    Some(run?.flags(asked(op)? | result(op)?))
 }

@@ -1,8 +1,8 @@
 //! 16-bit floating point. A pair is computed half by half.
 
-use super::compare::compare;
+use super::compare::{FLUSH, asked, compare, stand, yes};
 use super::exact::{BF16, Exact, F16, Format, Mode, from_bf16, from_f16, to_bf16, to_f16};
-use super::float::{comparisons, least32, most32, poison, saturate};
+use super::float::{least32, most32, poison, saturate};
 use super::{Args, File, Run, lanes, levels};
 use crate::isa::{Op, Ty};
 
@@ -57,15 +57,6 @@ impl Half for B {
     }
 }
 
-/// f16 whose subnormals are read as zero.
-struct Z;
-impl Z {
-    #[inline(always)]
-    fn read(x: u16) -> f32 {
-        F::read(F::flush(x))
-    }
-}
-
 #[inline(always)]
 fn fused<H: Half>(a: u16, b: u16, c: u16) -> u16 {
     let x = Exact::fused(
@@ -91,12 +82,13 @@ fn clamp<H: Half>(x: u16) -> u16 {
 
 /// For each format and width: single or pair.
 macro_rules! each {
-    ($op:ident, $h:ident, |$($x:ident),*| $body:expr) => {
+    ($op:ident, $h:ident, |$($x:ident),*| $body:expr) => { each!(_flags; $op, $h, |$($x),*| $body) };
+    ($flags:ident; $op:ident, $h:ident, |$($x:ident),*| $body:expr) => {
         match $op.ty("t")? {
-            Ty::F16 => { type $h = F; Some(lanes!(|$($x: u16),*| -> u16 { $body })) }
-            Ty::BF16 => { type $h = B; Some(lanes!(|$($x: u16),*| -> u16 { $body })) }
-            Ty::F16x2 => { type $h = F; Some(lanes!(|$($x: u32),*| -> u32 { each!(@pair |$($x),*| $body) })) }
-            Ty::BF16x2 => { type $h = B; Some(lanes!(|$($x: u32),*| -> u32 { each!(@pair |$($x),*| $body) })) }
+            Ty::F16 => { type $h = F; Some(lanes!($flags; |$($x: u16),*| -> u16 { $body })) }
+            Ty::BF16 => { type $h = B; Some(lanes!($flags; |$($x: u16),*| -> u16 { $body })) }
+            Ty::F16x2 => { type $h = F; Some(lanes!($flags; |$($x: u32),*| -> u32 { each!(@pair |$($x),*| $body) })) }
+            Ty::BF16x2 => { type $h = B; Some(lanes!($flags; |$($x: u32),*| -> u32 { each!(@pair |$($x),*| $body) })) }
             _ => None,
         }
     };
@@ -277,75 +269,34 @@ pub fn max(op: &Op) -> Option<Run> {
     extreme!(op, most32)
 }
 
-/// Comparison of one half of a register.
-macro_rules! half_compare {
-    ($h:ident, $shift:literal, $x:ident, $y:ident, $c:expr) => {
-        compare!(u32, |$x, $y| {
-            let ($x, $y) = (
-                $h::read(($x >> $shift) as u16),
-                $h::read(($y >> $shift) as u16),
-            );
-            $c
-        })
-    };
+/// Whether two stand as the flags ask.
+#[inline(always)]
+fn answer<H: Half>(x: u16, y: u16, flags: u32) -> bool {
+    let read = |x| H::read(if flags & FLUSH != 0 { H::flush(x) } else { x });
+    stand(read(x), read(y), flags)
 }
 /// See the row.
 #[must_use]
 pub fn setp(op: &Op) -> Option<Run> {
-    let cmp = op.get("cmp")?;
-    macro_rules! f {
-        ($x:ident, $y:ident, $c:expr) => {
-            half_compare!(F, 0, $x, $y, $c)
-        };
-    }
-    macro_rules! b {
-        ($x:ident, $y:ident, $c:expr) => {
-            half_compare!(B, 0, $x, $y, $c)
-        };
-    }
-    macro_rules! ff {
-        ($x:ident, $y:ident, $c:expr) => {
-            pair_compare!(F, $x, $y, $c)
-        };
-    }
-    macro_rules! z {
-        ($x:ident, $y:ident, $c:expr) => {
-            half_compare!(Z, 0, $x, $y, $c)
-        };
-    }
-    macro_rules! zz {
-        ($x:ident, $y:ident, $c:expr) => {
-            pair_compare!(Z, $x, $y, $c)
-        };
-    }
-    macro_rules! bb {
-        ($x:ident, $y:ident, $c:expr) => {
-            pair_compare!(B, $x, $y, $c)
-        };
-    }
-    Some(match op.ty("t")? {
-        Ty::F16 if op.has("ftz") => comparisons!(cmp, z),
-        Ty::F16x2 if op.has("ftz") => comparisons!(cmp, zz),
-        Ty::F16 => comparisons!(cmp, f),
-        Ty::BF16 => comparisons!(cmp, b),
-        Ty::F16x2 => comparisons!(cmp, ff),
-        _ => comparisons!(cmp, bb),
-    })
+    let run = match op.ty("t")? {
+        Ty::F16 => compare!(flags; u16, |x, y| answer::<F>(x, y, flags)),
+        Ty::BF16 => compare!(flags; u16, |x, y| answer::<B>(x, y, flags)),
+        Ty::F16x2 => pair_compare!(F),
+        _ => pair_compare!(B),
+    };
+    Some(run.flags(asked(op)?))
 }
 /// Both halves: the low one's answer in the first predicate, the high one's behind the bar.
 macro_rules! pair_compare {
-    ($h:ident, $x:ident, $y:ident, $c:expr) => {{
+    ($h:ident) => {{
         #[inline(always)]
         fn body(f: &mut File, a: &Args, mask: u32) {
             let (p, q) = (f.words[a.s[1] as usize].0, f.words[a.s[2] as usize].0);
             let mut bits = [0u32; 2];
             for i in 0..super::LANES {
                 for (k, out) in bits.iter_mut().enumerate() {
-                    let ($x, $y) = (
-                        $h::read((p[i] >> (16 * k)) as u16),
-                        $h::read((q[i] >> (16 * k)) as u16),
-                    );
-                    *out |= u32::from($c) << i;
+                    let (x, y) = ((p[i] >> (16 * k)) as u16, (q[i] >> (16 * k)) as u16);
+                    *out |= u32::from(answer::<$h>(x, y, a.flags)) << i;
                 }
             }
             let both = Args {
@@ -369,82 +320,36 @@ macro_rules! pair_compare {
 }
 use pair_compare;
 
+/// What `set` writes for a yes stands above the other flags.
+const YES: u32 = 16;
 /// See the row. One is `3c00` as f16, `3f80` as bfloat.
 #[must_use]
 pub fn set(op: &Op) -> Option<Run> {
-    let cmp = op.get("cmp")?;
-    macro_rules! any {
-        ($one:literal, $x:ident, $y:ident, $c:expr) => {
-            if op.has("ftz") {
-                each!(op, H, |p, q| {
-                    let ($x, $y) = (H::read(H::flush(p)), H::read(H::flush(q)));
-                    if $c { $one } else { 0 }
-                })
-            } else {
-                each!(op, H, |p, q| {
-                    let ($x, $y) = (H::read(p), H::read(q));
-                    if $c { $one } else { 0 }
-                })
-            }
-        };
-    }
-    macro_rules! half {
-        ($x:ident, $y:ident, $c:expr) => {
-            any!(0x3c00, $x, $y, $c)
-        };
-    }
-    macro_rules! brain {
-        ($x:ident, $y:ident, $c:expr) => {
-            any!(0x3f80, $x, $y, $c)
-        };
-    }
-    if matches!(op.ty("d")?, Ty::F16 | Ty::F16x2) {
-        comparisons!(cmp, half)
+    let one = if matches!(op.ty("d")?, Ty::F16 | Ty::F16x2) {
+        0x3c00
     } else {
-        comparisons!(cmp, brain)
-    }
+        0x3f80
+    };
+    Some(chosen(op)?.flags(asked(op)? | one << YES))
 }
 /// See the row.
 #[must_use]
 pub fn set_bits(op: &Op) -> Option<Run> {
-    let cmp = op.get("cmp")?;
-    macro_rules! one {
-        ($x:ident, $y:ident, $c:expr) => {
-            if op.has("ftz") {
-                each!(op, H, |p, q| {
-                    let ($x, $y) = (H::read(H::flush(p)), H::read(H::flush(q)));
-                    if $c { 0xffff } else { 0 }
-                })
-            } else {
-                each!(op, H, |p, q| {
-                    let ($x, $y) = (H::read(p), H::read(q));
-                    if $c { 0xffff } else { 0 }
-                })
+    let run = if op.ty("d")?.bits() == 32 && op.ty("t")?.bits() == 16 {
+        match op.ty("t")? {
+            Ty::F16 => {
+                lanes!(flags; |p: u16, q: u16| -> u32 { yes(answer::<F>(p, q, flags), flags) })
             }
-        };
-    }
-    if op.ty("d")?.bits() == 32 && op.ty("t")?.bits() == 16 {
-        macro_rules! wide {
-            ($x:ident, $y:ident, $c:expr) => {
-                match op.ty("t")? {
-                    Ty::F16 if op.has("ftz") => Some(lanes!(|p: u16, q: u16| -> u32 {
-                        let ($x, $y) = (Z::read(p), Z::read(q));
-                        if $c { !0 } else { 0 }
-                    })),
-                    Ty::F16 => Some(lanes!(|p: u16, q: u16| -> u32 {
-                        let ($x, $y) = (F::read(p), F::read(q));
-                        if $c { !0 } else { 0 }
-                    })),
-                    _ => Some(lanes!(|p: u16, q: u16| -> u32 {
-                        let ($x, $y) = (B::read(p), B::read(q));
-                        if $c { !0 } else { 0 }
-                    })),
-                }
-            };
+            _ => lanes!(flags; |p: u16, q: u16| -> u32 { yes(answer::<B>(p, q, flags), flags) }),
         }
-        return comparisons!(cmp, wide);
-    }
-    comparisons!(cmp, one)
+    } else {
+        chosen(op)?
+    };
+    Some(run.flags(asked(op)? | 0xffff << YES))
+}
+/// What the flags say, for a yes.
+fn chosen(op: &Op) -> Option<Run> {
+    each!(flags; op, H, |p, q| if answer::<H>(p, q, flags) { (flags >> YES) as u16 } else { 0 })
 }
 /// Both halves of two registers through a function of f32 values.
 #[inline(always)]

@@ -108,7 +108,8 @@ pub struct Args {
 pub struct Run {
     /// For any CPU.
     pub base: fn(&mut File, &Args, u32),
-    /// For a CPU with 256-bit vectors and fused multiply-add; the same as `base` elsewhere.
+    /// For a CPU with 256-bit vectors and fused multiply-add; the same as `base` elsewhere, and where the
+    /// crate is not optimised.
     pub fast: unsafe fn(&mut File, &Args, u32),
     /// Added to the operands' flags: what a function reads of the row's choice while it runs.
     pub flags: u32,
@@ -258,12 +259,12 @@ macro_rules! levels {
         fn base(f: &mut $crate::isa::meaning::File, a: &$crate::isa::meaning::Args, mask: u32) {
             $body(f, a, mask)
         }
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", optimised))]
         #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt,f16c")]
         fn fast(f: &mut $crate::isa::meaning::File, a: &$crate::isa::meaning::Args, mask: u32) {
             $body(f, a, mask)
         }
-        #[cfg(not(target_arch = "x86_64"))]
+        #[cfg(not(all(target_arch = "x86_64", optimised)))]
         use base as fast;
         $crate::isa::meaning::Run {
             base,
