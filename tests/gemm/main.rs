@@ -53,7 +53,7 @@ fn is_the_model<E: products::Real + tiki::gemm::Product<E>>(
     bits: impl Fn(E) -> u32,
     rounded: impl Fn(f32) -> E,
 ) {
-    use tiki::compiler::isa::meaning::tensor::{Generation, Num, dot_f32, model, take_apart};
+    use tiki::vm::meaning::tensor::{Generation, Num, dot_f32, model, take_apart};
     for (m, n, k) in products::SHAPES {
         let call = Call {
             extents: (m, n, k),

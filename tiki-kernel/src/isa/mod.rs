@@ -54,8 +54,6 @@ pub mod descriptor;
 pub mod effects;
 pub mod make;
 pub mod make_async;
-#[cfg(feature = "meaning")]
-pub mod meaning;
 mod modifiers;
 mod op;
 pub mod row;

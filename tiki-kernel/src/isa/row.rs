@@ -9,6 +9,10 @@
 //! rnd?:rn|rz          the same, or nothing
 //! ```
 //!
+//! **Meaning.** The last column names a function of the machine (`tiki-launch`, `vm::meaning`): one over 32 lanes,
+//! `Lanes(float::add)`, or one that says what is asked of memory, other lanes or threads, `Asks(memory::load)`. The
+//! compiler only hands it on.
+//!
 //! A modifier whose values are all type names is a type of the instruction; operands refer to it.
 //!
 //! **Operands.** A list of patterns in the order of the text:
@@ -46,9 +50,6 @@ pub struct Row {
     pub since: Since,
     /// What it does to memory, to other threads and to the flow of control.
     pub effects: Effects,
-    /// What it computes.
-    #[cfg(feature = "meaning")]
-    pub meaning: super::meaning::Meaning,
     #[doc(hidden)]
     pub form: OnceLock<Form>,
 }
@@ -309,9 +310,10 @@ fn read_pat(word: &'static str) -> Pat {
     pat
 }
 
-/// Writes rows and the list of them.
+/// Writes rows and the list of them. What a row computes (its last column) is compiled by the machine alone: a macro of
+/// the page's name hands it on, `NAME = Lanes(..);` for each row.
 macro_rules! table {
-    ($($(#[doc = $doc:literal])+ $name:ident = $text:expr, $sig:expr, $since:expr, $effects:expr, $meaning:expr;)*) => {
+    ($d:tt $page:ident: $($(#[doc = $doc:literal])+ $name:ident = $text:expr, $sig:expr, $since:expr, $effects:expr, $kind:ident($($meaning:tt)+);)*) => {
         $(
             $(#[doc = $doc])+
             pub static $name: $crate::isa::Row = $crate::isa::Row {
@@ -321,13 +323,16 @@ macro_rules! table {
                 doc: concat!($($doc),+),
                 since: $since,
                 effects: $effects,
-                #[cfg(feature = "meaning")]
-                meaning: $meaning,
                 form: std::sync::OnceLock::new(),
             };
         )*
         /// The rows of this page.
         pub static ROWS: &[&$crate::isa::Row] = &[$(&$name),*];
+        #[doc(hidden)]
+        #[macro_export]
+        macro_rules! $page {
+            ($d to:ident) => { $d to! { $page: $($name = $kind($($meaning)+);)* } };
+        }
     };
 }
 pub(crate) use table;

@@ -11,11 +11,11 @@ use super::memory::{Buffer, split};
 use super::planes::{Dest, narrow, word_of};
 use super::program::{Address, Start};
 use super::warp::Warp;
+use crate::vm::meaning::ask::Access;
+use crate::vm::meaning::moves::{OWN_RANK, RANK_SHIFT, locate};
+use crate::vm::meaning::{LANES, put_plane};
 use std::sync::atomic::Ordering::Relaxed;
 use tiki_kernel::isa::Space;
-use tiki_kernel::isa::meaning::ask::Access;
-use tiki_kernel::isa::meaning::moves::{OWN_RANK, RANK_SHIFT, locate};
-use tiki_kernel::isa::meaning::{LANES, put_plane};
 
 pub(super) type Addresses = [u64; LANES];
 
@@ -158,7 +158,7 @@ impl Team {
             };
             return Err(ctx.fault(self, warp, Code::Bounds, mask, text));
         };
-        let base = at[0] & !(tiki_kernel::isa::meaning::moves::GLOBAL - 1);
+        let base = at[0] & !(crate::vm::meaning::moves::GLOBAL - 1);
         let size = buffer.bytes.len() as u64;
         let mut worst = 0;
         for x in at {

@@ -5,9 +5,9 @@ use super::block::Team;
 use super::exec::{Ctx, Result};
 use super::fault::Code;
 use super::warp::Warp;
+use crate::vm::meaning::LANES;
+use crate::vm::meaning::ask::Atomic;
 use tiki_kernel::isa::Space;
-use tiki_kernel::isa::meaning::LANES;
-use tiki_kernel::isa::meaning::ask::Atomic;
 
 impl Team {
     pub(super) fn atomic(&mut self, ctx: &Ctx<'_, '_>, a: &Atomic, warp: &mut Warp) -> Result<()> {

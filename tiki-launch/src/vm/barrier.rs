@@ -9,8 +9,8 @@ use super::fault::Code;
 use super::launch::Env;
 use super::program::{Act, Step};
 use super::warp::{Frag, State, Warp};
-use tiki_kernel::isa::meaning::ask::{Ask, Fold};
-use tiki_kernel::isa::meaning::{LANES, put_plane};
+use crate::vm::meaning::ask::{Ask, Fold};
+use crate::vm::meaning::{LANES, put_plane};
 
 impl Team {
     /// Threads come to a barrier.

@@ -4,7 +4,7 @@
 //! their order. Whole numbers that blocks only add to memory (or combine by one and the same operation) and nobody
 //! asks back are the same in any order, so that such blocks cannot see one another either.
 
-use tiki_kernel::isa::meaning::{Ask, Meaning};
+use crate::vm::meaning::{Ask, Meaning, meaning};
 use tiki_kernel::isa::{Op, Space};
 use tiki_kernel::ptx::Function;
 
@@ -17,7 +17,7 @@ enum Sight<'a> {
 }
 
 fn sight(op: &Op) -> Sight<'_> {
-    let Meaning::Asks(ask) = &op.row.meaning else {
+    let Some(Meaning::Asks(ask)) = meaning(op.row) else {
         return Sight::Nothing;
     };
     let outside = |space: Space| !matches!(space, Space::Shared | Space::SharedCta);

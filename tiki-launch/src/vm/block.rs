@@ -9,12 +9,10 @@ use super::launch::Env;
 use super::program::Step;
 use super::shared::Shared;
 use super::warp::{State, Warp};
+use crate::vm::meaning::{LANES, Plane};
 use std::fmt::Write;
+use tiki_kernel::isa::Special;
 use tiki_kernel::isa::special::Tells;
-use tiki_kernel::isa::{
-    Special,
-    meaning::{LANES, Plane},
-};
 
 /// Steps of a warp's turn.
 const TURN: u32 = 8192;

@@ -13,7 +13,7 @@ use super::map_read::read_box;
 use super::options::Async;
 use super::tensor_map::Box;
 use super::warp::Warp;
-use tiki_kernel::isa::meaning::Ask;
+use crate::vm::meaning::Ask;
 use tiki_kernel::isa::{Atom, Ty};
 
 /// A store of a thread.
@@ -261,7 +261,7 @@ impl Team {
                     None => (4, None),
                     Some((op, t)) => (
                         t.bytes() as usize,
-                        tiki_kernel::isa::meaning::memory::combine(*op, *t),
+                        crate::vm::meaning::memory::combine(*op, *t),
                     ),
                 };
                 buffer.mark(off as usize, *bytes);

@@ -7,8 +7,8 @@
 use super::access::Addresses;
 use super::fault::{Code, Fault, Source};
 use super::launch::Env;
+use crate::vm::meaning::LANES;
 use std::collections::HashMap;
-use tiki_kernel::isa::meaning::LANES;
 use tiki_layout::banks::{GlobalAccess, SharedAccess};
 
 /// Kinds of requests.

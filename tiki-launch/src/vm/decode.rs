@@ -6,10 +6,10 @@
 //! 4. Resolve each instruction.
 
 use super::program::{ABSENT, Act, Address, Kernel, LoadError, Start, Step, Use};
+use crate::vm::meaning::compare::{NEGATED, combine_flag};
+use crate::vm::meaning::moves::{OWN_RANK, RANK_SHIFT};
+use crate::vm::meaning::{Args, Ask, Meaning, SINK_PRED, meaning};
 use std::collections::{HashMap, HashSet};
-use tiki_kernel::isa::meaning::compare::{NEGATED, combine_flag};
-use tiki_kernel::isa::meaning::moves::{OWN_RANK, RANK_SHIFT};
-use tiki_kernel::isa::meaning::{Args, Ask, Meaning, SINK_PRED};
 use tiki_kernel::isa::special::Tells;
 use tiki_kernel::isa::{Space, Special, Ty, row::Kind};
 use tiki_kernel::ptx::{Base, Directive, Function, Imm, Inst, Module, Operand, Reg, Stmt, Var};
@@ -350,13 +350,13 @@ impl<'m> Decoder<'m> {
         order: &[&'m Function],
     ) -> Result<(), String> {
         let mut run_flags = 0;
-        let act = match &i.op.row.meaning {
+        let act = meaning(i.op.row).and_then(|of| match of {
             Meaning::Lanes(pick) => pick(&i.op).map(|r| {
                 run_flags = r.flags;
                 Act::Lanes(r)
             }),
             Meaning::Asks(ask) => ask(&i.op).map(Act::Ask),
-        };
+        });
         let mut act = act.ok_or("the machine does not have this form")?;
         if matches!(act, Act::Ask(Ask::Call))
             && let Some(outside) = self.outside(n, f, i)?
@@ -568,7 +568,7 @@ impl<'m> Decoder<'m> {
                 {
                     a.offset = a
                         .offset
-                        .wrapping_add(tiki_kernel::isa::meaning::moves::window(p.space) as i64);
+                        .wrapping_add(crate::vm::meaning::moves::window(p.space) as i64);
                     a.own = false;
                 }
             }

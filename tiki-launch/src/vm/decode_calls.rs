@@ -5,8 +5,8 @@
 
 use super::decode::Decoder;
 use super::program::Act;
+use crate::vm::meaning::Ask;
 use tiki_kernel::isa::effects::Flow;
-use tiki_kernel::isa::meaning::Ask;
 use tiki_kernel::isa::row::Kind;
 use tiki_kernel::ptx::{Function, Inst, Operand, Var};
 

@@ -3,7 +3,7 @@
 use super::products::{Job, Products};
 use super::straight::{Plain, Site, What};
 use super::strip;
-use tiki_kernel::isa::meaning::{Args, File, Plane, Run};
+use crate::vm::meaning::{Args, File, Plane, Run};
 
 /// Instructions of the host that register functions may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,9 +5,9 @@ use super::fault::{Code, Fault};
 use super::launch::Env;
 use super::program::{ABSENT, Act, Step};
 use super::warp::{Frag, State, Warp};
-use tiki_kernel::isa::meaning::ask::Ask;
-use tiki_kernel::isa::meaning::compare::NEGATED;
-use tiki_kernel::isa::meaning::{LANES, Plane, put_plane};
+use crate::vm::meaning::ask::Ask;
+use crate::vm::meaning::compare::NEGATED;
+use crate::vm::meaning::{LANES, Plane, put_plane};
 
 /// What a request does to the fragment that made it.
 pub(super) enum After {

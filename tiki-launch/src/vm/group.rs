@@ -20,10 +20,10 @@ use super::fault::Code;
 use super::options::Async;
 use super::products::{From, Job};
 use super::warp::{Frag, Warp};
+use crate::vm::meaning::ask::Multiply;
+use crate::vm::meaning::tensor::model;
 use tiki_kernel::isa::Ty;
 use tiki_kernel::isa::descriptor;
-use tiki_kernel::isa::meaning::ask::Multiply;
-use tiki_kernel::isa::meaning::tensor::model;
 
 /// A multiply, issued.
 #[derive(Debug, Clone)]

@@ -4,7 +4,7 @@ use super::block::Team;
 use super::exec::{Ctx, Result, member_mask};
 use super::fault::Code;
 use super::warp::Warp;
-use tiki_kernel::isa::meaning::{LANES, put_plane};
+use crate::vm::meaning::{LANES, put_plane};
 use tiki_kernel::isa::{Shfl, Vote};
 
 pub(super) fn shuffle(team: &Team, ctx: &Ctx<'_, '_>, warp: &mut Warp, mode: Shfl) -> Result<()> {

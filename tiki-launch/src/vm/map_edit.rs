@@ -16,9 +16,9 @@ use super::exec::{Ctx, Result};
 use super::fault::Code;
 use super::tensor_map::{BYTES, MAGIC};
 use super::warp::Warp;
-use tiki_kernel::isa::meaning::LANES;
-use tiki_kernel::isa::meaning::ask::{Access, Sync};
-use tiki_kernel::isa::meaning::bulk::MapField;
+use crate::vm::meaning::LANES;
+use crate::vm::meaning::ask::{Access, Sync};
+use crate::vm::meaning::bulk::MapField;
 use tiki_kernel::isa::{Space, Ty};
 
 /// Element types by their numbers.

@@ -6,10 +6,10 @@ use super::image_map::ImageMap;
 use super::program::Act;
 use super::tensor_map::{BYTES, Box, TensorMap};
 use super::warp::Warp;
+use crate::vm::meaning::Ask;
+use crate::vm::meaning::moves::locate;
 use std::sync::Arc;
 use tiki_kernel::isa::Space;
-use tiki_kernel::isa::meaning::Ask;
-use tiki_kernel::isa::meaning::moves::locate;
 
 /// The box that an instruction names, if it is one.
 pub(super) fn box_of(ctx: &Ctx<'_, '_>, warp: &Warp, i: usize, k: usize) -> Option<Box> {

@@ -9,10 +9,10 @@ use super::exec::{Ctx, Result};
 use super::fault::Code;
 use super::products::{From, Job, Products};
 use super::warp::Warp;
+use crate::vm::meaning::LANES;
+use crate::vm::meaning::ask::Multiply;
+use crate::vm::meaning::tensor::model;
 use tiki_kernel::isa::Ty;
-use tiki_kernel::isa::meaning::LANES;
-use tiki_kernel::isa::meaning::ask::Multiply;
-use tiki_kernel::isa::meaning::tensor::model;
 
 impl Team {
     /// Block and byte of each row of the matrices of a matrix load or store.

@@ -6,8 +6,8 @@
 
 use super::simd::Bytes;
 use super::written::Written;
+use crate::vm::meaning::moves::GLOBAL;
 use std::sync::{Arc, RwLock};
-use tiki_kernel::isa::meaning::moves::GLOBAL;
 
 const SHIFT: u32 = GLOBAL.trailing_zeros();
 

@@ -2,7 +2,7 @@
 //!
 //! [`Vm`] owns device memory ([`Vm::alloc`] gives addresses, as a driver does), loads PTX text
 //! ([`Vm::load`]) and runs entries of it ([`Vm::launch`]). A warp's 32 lanes are vectors; what an
-//! instruction computes is its row's own meaning in [`tiki_kernel::isa`].
+//! instruction computes is its row's own [`meaning`].
 //!
 //! ```
 //! use tiki_launch::vm::{Arg, Options, Vm};
@@ -27,8 +27,7 @@
 //! - What threads print by C's formats is in the [`Report`], block by block.
 //! - A [`Recorder`] takes [`Timeline`]s: what the warps of a block waited for, and what ran beside what.
 //! - Asynchronous work completes when it is issued, as late as possible, or by a seed ([`Async`]).
-//! - Floating point is exact ([`tiki_kernel::isa`] says how for each instruction); the approximate unit
-//!   gives correctly rounded values, which a GPU does not.
+//! - Floating point is exact; the approximate unit gives correctly rounded values, which a GPU does not.
 
 // Lanes are numbered: a loop over them says so.
 #![allow(clippy::needless_range_loop, clippy::precedence)]
@@ -60,6 +59,7 @@ mod looks;
 mod map_edit;
 mod map_read;
 mod matrix;
+pub mod meaning;
 mod memory;
 mod object;
 mod options;
@@ -189,7 +189,7 @@ impl Vm {
                 let Some((space, a)) = at.get(name) else {
                     continue;
                 };
-                let a = a + tiki_kernel::isa::meaning::moves::window(*space);
+                let a = a + meaning::moves::window(*space);
                 let (i, n) = (*offset as usize, (v.ty.bytes() as usize).min(8));
                 init[i..i + n].copy_from_slice(&a.to_le_bytes()[..n]);
             }

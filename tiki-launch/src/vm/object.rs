@@ -12,8 +12,8 @@ use super::fault::Code;
 use super::options::Async;
 use super::program::ABSENT;
 use super::warp::{State, Warp};
+use crate::vm::meaning::Ask;
 use std::collections::HashMap;
-use tiki_kernel::isa::meaning::Ask;
 
 /// Largest count and largest number of pending bytes.
 const LIMIT: i64 = (1 << 20) - 1;

@@ -1,6 +1,6 @@
 //! How a launch is run.
 
-pub use tiki_kernel::isa::meaning::tensor::Generation;
+pub use crate::vm::meaning::tensor::Generation;
 
 /// When asynchronous work completes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

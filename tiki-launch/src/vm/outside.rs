@@ -12,9 +12,9 @@ use super::memory::split;
 use super::printf::{self, Arguments, Want};
 use super::program::Act;
 use super::warp::Warp;
+use crate::vm::meaning::moves::locate;
 use std::sync::{Arc, Mutex, PoisonError};
 use tiki_kernel::isa::Space;
-use tiki_kernel::isa::meaning::moves::locate;
 use tiki_kernel::isa::row::Kind;
 use tiki_kernel::ptx::{Function, Inst, Operand};
 

@@ -2,8 +2,8 @@
 
 use super::exec::Ctx;
 use super::warp::Warp;
-use tiki_kernel::isa::meaning::ask::Access;
-use tiki_kernel::isa::meaning::{LANES, put_plane};
+use crate::vm::meaning::ask::Access;
+use crate::vm::meaning::{LANES, put_plane};
 
 /// Planes of an access's values, in the order of memory.
 pub(super) struct Dest<'a> {

@@ -6,8 +6,8 @@
 use super::fault::{Code, Fault};
 use super::launch::Env;
 use super::program::Act;
+use crate::vm::meaning::Ask;
 use tiki_kernel::budget::{occupancy, registers};
-use tiki_kernel::isa::meaning::Ask;
 use tiki_kernel::ptx::Directive;
 use tiki_kernel::target::Target;
 

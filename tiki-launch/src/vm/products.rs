@@ -7,12 +7,12 @@
 
 use super::matrix::{element, per_word, place_a, place_b, place_c};
 use super::strip::{HIGH, Strip};
-use tiki_kernel::isa::Ty;
-use tiki_kernel::isa::meaning::ask::Multiply;
-use tiki_kernel::isa::meaning::tensor::{
+use crate::vm::meaning::ask::Multiply;
+use crate::vm::meaning::tensor::{
     Model, Num, dot_f16, dot_f32, joined_f16, joined_f32, take_apart,
 };
-use tiki_kernel::isa::meaning::{LANES, Plane};
+use crate::vm::meaning::{LANES, Plane};
+use tiki_kernel::isa::Ty;
 
 mod take;
 #[cfg(test)]

@@ -6,11 +6,11 @@
 //! machine does not have is refused here, all of it at once.
 
 use super::looks::Looks;
+use crate::vm::meaning::{Args, Ask, Run};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::OnceLock;
 use tiki_kernel::budget::registers::Bound;
 use tiki_kernel::isa::Special;
-use tiki_kernel::isa::meaning::{Args, Ask, Run};
 use tiki_kernel::ptx::{self, Directive, Loc, Module};
 
 /// A loaded module.

@@ -15,9 +15,9 @@ use super::program::{ABSENT, Start, Step};
 use super::race::Touch;
 use super::simd::Bytes;
 use super::straight::Site;
+use crate::vm::meaning::moves::GLOBAL;
+use crate::vm::meaning::{Ask, LANES};
 use tiki_kernel::isa::Space;
-use tiki_kernel::isa::meaning::moves::GLOBAL;
-use tiki_kernel::isa::meaning::{Ask, LANES};
 
 /// Planes that one access can fill: 32 bytes.
 const MOST: usize = 8;

@@ -10,7 +10,7 @@ use super::fault::{Code, Fault};
 use super::findings::Findings;
 use super::program::Act;
 use super::warp::{Frag, Warp};
-use tiki_kernel::isa::meaning::Ask;
+use crate::vm::meaning::Ask;
 
 /// Attempts at one instruction.
 const ATTEMPTS: usize = 40;

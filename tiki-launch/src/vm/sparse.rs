@@ -17,12 +17,12 @@
 use super::exec::Ctx;
 use super::matrix::{element, per_word};
 use super::warp::Warp;
-use tiki_kernel::isa::Ty;
-use tiki_kernel::isa::meaning::LANES;
-use tiki_kernel::isa::meaning::ask::Multiply;
-use tiki_kernel::isa::meaning::tensor::{
+use crate::vm::meaning::LANES;
+use crate::vm::meaning::ask::Multiply;
+use crate::vm::meaning::tensor::{
     Model, Num, dot_f16, dot_f32, joined_f16, joined_f32, model, take_apart,
 };
+use tiki_kernel::isa::Ty;
 
 /// Most elements of a row that are given.
 const MOST: usize = 32;

@@ -8,7 +8,7 @@
 
 use super::program::{Act, Step};
 use super::reach::Reach;
-use tiki_kernel::isa::meaning::{Args, File, Plane, Run};
+use crate::vm::meaning::{Args, File, Plane, Run};
 
 /// A plain step.
 #[derive(Debug)]

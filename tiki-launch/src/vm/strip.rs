@@ -1,6 +1,6 @@
 //! Thirty-two sums of a tensor core at once: an accumulator's plane for one group of terms.
 //!
-//! [`tiki_kernel::isa::meaning::tensor`] says what is computed: every product and the accumulator are cut
+//! [`crate::vm::meaning::tensor`] says what is computed: every product and the accumulator are cut
 //! toward zero to a multiple of `2^(top - F)`, where `top` is the largest exponent among them, and the cut
 //! terms are summed exactly. Here that is done with ordinary float operations, and gives the same bits:
 //!

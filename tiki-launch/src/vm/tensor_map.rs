@@ -326,7 +326,7 @@ impl Box {
         let combine = match reduce {
             None => None,
             Some(op) => Some(
-                tiki_kernel::isa::meaning::memory::combine(op, self.map.ty)
+                crate::vm::meaning::memory::combine(op, self.map.ty)
                     .ok_or_else(|| format!("no such reduction of {}", self.map.ty))?,
             ),
         };

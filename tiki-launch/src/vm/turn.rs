@@ -7,7 +7,7 @@ use super::launch::Env;
 use super::program::{Act, Kernel};
 use super::straight::Site;
 use super::warp::{Frag, State, Warp};
-use tiki_kernel::isa::meaning::ask::Ask;
+use crate::vm::meaning::ask::Ask;
 
 impl Team {
     /// Lets a warp run; whether it could.

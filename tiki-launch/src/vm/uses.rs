@@ -5,8 +5,8 @@
 
 use super::decode::Decoder;
 use super::program::{Act, Use};
+use crate::vm::meaning::Ask;
 use tiki_kernel::isa::Ty;
-use tiki_kernel::isa::meaning::Ask;
 use tiki_kernel::isa::row::Kind;
 use tiki_kernel::ptx::{Inst, Operand, Reg};
 

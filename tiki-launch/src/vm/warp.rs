@@ -7,7 +7,7 @@
 
 use super::program::Kernel;
 use super::transfer::Transfers;
-use tiki_kernel::isa::meaning::{File, Plane};
+use crate::vm::meaning::{File, Plane};
 
 /// Why a fragment does not run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,9 +8,9 @@ use super::block::Team;
 use super::exec::{Ctx, Result};
 use super::program::ABSENT;
 use super::warp::Warp;
-use tiki_kernel::isa::meaning::LANES;
-use tiki_kernel::isa::meaning::ask::Access;
-use tiki_kernel::isa::meaning::tensor::{Num, dot_f32, model, take_apart};
+use crate::vm::meaning::LANES;
+use crate::vm::meaning::ask::Access;
+use crate::vm::meaning::tensor::{Num, dot_f32, model, take_apart};
 use tiki_kernel::isa::{Space, Ty};
 
 type Shape = (u32, u32, u32);

@@ -14,9 +14,9 @@ use super::fault::{Code, lanes};
 use super::memory::Buffer;
 use super::options::Checks;
 use super::warp::Warp;
+use crate::vm::meaning::LANES;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use tiki_kernel::isa::meaning::LANES;
 
 /// Words of a page, each with a bit for 32 bytes.
 const PAGE: usize = 256;

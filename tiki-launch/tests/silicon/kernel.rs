@@ -3,11 +3,11 @@
 //! Inputs are 64-bit words, one array an operand; outputs too, one array a form and result. A word is cut to
 //! the operand's type on the way in and widened with zeros on the way out.
 
-use tiki_kernel::isa::meaning::Meaning;
 use tiki_kernel::isa::row::{Count, Kind, Pat};
 use tiki_kernel::isa::{self, Cmp, Op, Row, Space, Special, Ty};
 use tiki_kernel::ptx::{Directive, FnBuilder, Module, Operand, Reg};
 use tiki_kernel::target::Target;
+use tiki_launch::vm::meaning::{Meaning, meaning};
 
 /// Results of a form: the value, and a predicate or carry.
 pub const RESULTS: usize = 2;
@@ -22,7 +22,7 @@ pub fn testable(row: &Row) -> bool {
         "createpolicy",
         "elect",
     ];
-    matches!(row.meaning, Meaning::Lanes(_)) && !address.contains(&row.head())
+    matches!(meaning(row), Some(Meaning::Lanes(_))) && !address.contains(&row.head())
 }
 
 /// All choices of a row's modifiers.
@@ -38,7 +38,7 @@ pub fn choices(row: &'static Row) -> Vec<Op> {
             })
             .collect();
     }
-    let Meaning::Lanes(pick) = row.meaning else {
+    let Some(Meaning::Lanes(pick)) = meaning(row) else {
         return vec![];
     };
     list.retain(|op| pick(op).is_some());

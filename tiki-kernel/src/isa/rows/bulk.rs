@@ -5,8 +5,6 @@ use super::super::effects::{
     Async, Effects, Group, PURE,
     Where::{Chosen, In},
 };
-#[cfg(feature = "meaning")]
-use super::super::meaning::{Meaning::Asks, bulk};
 use super::super::row::{since, table};
 use super::BULK;
 
@@ -22,7 +20,7 @@ const STORE: Effects = PURE
     .group(Async::Issues(Group::Bulk));
 const EDIT: Effects = PURE.reads(Chosen).writes(Chosen);
 
-table! {
+table! { $ bulk:
     #[doc = "copy n bytes from global to shared memory; a barrier object counts them"]
     LOAD_1D = "cp async bulk space:shared::cluster|shared::cta global mbarrier::complete_tx::bytes hint?:L2::cache_hint", "[dst] [src] n:u32 [bar] hint:b64?", BULK, LOAD, Asks(bulk::load);
     #[doc = "the same to the blocks of a mask"]

@@ -1,12 +1,10 @@
 //! Flow of control.
 
 use super::super::effects::{Flow, PURE};
-#[cfg(feature = "meaning")]
-use super::super::meaning::{Meaning::Asks, control};
 use super::super::row::table;
 use super::ALWAYS;
 
-table! {
+table! { $ control:
     #[doc = "go to a label"]
     BRA = "bra uni?", "@l", ALWAYS, PURE.flow(Flow::Branch), Asks(control::bra);
     #[doc = "go to the label of a table that a says"]

@@ -1,12 +1,10 @@
 //! Conversions. An integer operand narrower than its register uses the low bits.
 
 use super::super::effects::PURE;
-#[cfg(feature = "meaning")]
-use super::super::meaning::{Meaning::Lanes, convert};
 use super::super::row::{since, table};
 use super::{ADA, ALWAYS, AMPERE, HOPPER};
 
-table! {
+table! { $ convert:
     #[doc = "d = a: integer to integer, wrapped, or clamped if it says so"]
     INT = "cvt sat? d:u8|s8|u16|s16|u32|s32|u64|s64 a:u8|s8|u16|s16|u32|s32|u64|s64", "=d:~d a:~a", ALWAYS, PURE, Lanes(convert::int);
     #[doc = "d = a: integer to floating point"]

@@ -3,8 +3,6 @@
 use super::super::Space;
 use super::super::effects::Effects;
 use super::super::effects::{Async, Group, PURE, Where::In};
-#[cfg(feature = "meaning")]
-use super::super::meaning::{Meaning::Asks, copy};
 use super::super::row::{Since, since, table};
 use super::AMPERE;
 
@@ -14,7 +12,7 @@ const ISSUE: Effects = PURE
     .writes(In(Space::Shared))
     .group(Async::Issues(Group::Copy));
 
-table! {
+table! { $ copy:
     #[doc = "copy n bytes from src to dst; of these, only size from memory, the rest zero"]
     CP_ASYNC = "cp async cop:ca|cg space:shared|shared::cta global hint?:L2::cache_hint l2?:L2::64B|L2::128B|L2::256B", "[dst] [src] #n:u32 size:u32? hint:b64?", HINTED, ISSUE, Asks(copy::issue);
     #[doc = "close the group of this thread's copies"]

@@ -5,12 +5,10 @@
 //! does not, and what we emit always has one.
 
 use super::super::effects::PURE;
-#[cfg(feature = "meaning")]
-use super::super::meaning::{Meaning::Lanes, compare, float};
 use super::super::row::table;
 use super::{ALWAYS, AMPERE};
 
-table! {
+table! { $ float:
     #[doc = "d = a + b"]
     ADD = "add rnd?:rn|rz|rm|rp ftz? sat? t:f32", "=d:t a:t b:t", ALWAYS, PURE, Lanes(float::add);
     #[doc = "d = a + b"]

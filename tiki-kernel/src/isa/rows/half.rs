@@ -3,12 +3,10 @@
 //! A NaN result is `7fff`. Pairs compute in each half of a 32-bit register.
 
 use super::super::effects::PURE;
-#[cfg(feature = "meaning")]
-use super::super::meaning::{Meaning::Lanes, half};
 use super::super::row::table;
 use super::{ALWAYS, AMPERE, HOPPER};
 
-table! {
+table! { $ half:
     #[doc = "d = a + b"]
     ADD = "add rnd?:rn ftz? sat? t:f16|f16x2", "=d:t a:t b:t", ALWAYS, PURE, Lanes(half::add);
     #[doc = "d = a - b"]

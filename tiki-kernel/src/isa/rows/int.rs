@@ -1,12 +1,10 @@
 //! Integers and bits. Arithmetic wraps unless it says `sat`.
 
 use super::super::effects::PURE;
-#[cfg(feature = "meaning")]
-use super::super::meaning::{Meaning::Lanes, bits, compare, int};
 use super::super::row::table;
 use super::{ALWAYS, VOLTA};
 
-table! {
+table! { $ int:
     #[doc = "d = a + b"]
     ADD = "add t:s16|u16|s32|u32|s64|u64", "=d:t a:t b:t", ALWAYS, PURE, Lanes(int::add);
     #[doc = "d = a + b, clamped"]

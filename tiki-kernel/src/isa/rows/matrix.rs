@@ -5,8 +5,6 @@ use super::super::effects::{
     Effects, PURE,
     Where::{Chosen, In},
 };
-#[cfg(feature = "meaning")]
-use super::super::meaning::{Meaning::Asks, matrix};
 use super::super::row::{Since, since, table};
 use super::{AMPERE, HOPPER};
 
@@ -17,7 +15,7 @@ const ORDERED: Since = since((8, 5), (8, 0));
 const ORDERED_F8: Since = since((8, 5), (8, 9));
 const TOGETHER: Effects = PURE.convergent();
 
-table! {
+table! { $ matrix:
     #[doc = "load 8 x 8 matrices of 16-bit elements, spread over the warp"]
     LDMATRIX = "ldmatrix sync aligned m8n8 num:x1|x2|x4 trans? space?:shared|shared::cta b16", "=d:b32*num [a]", TURING, TOGETHER.reads(In(Space::Shared)), Asks(matrix::load);
     #[doc = "store 8 x 8 matrices of 16-bit elements"]

@@ -5,12 +5,10 @@ use super::super::effects::{
     PURE,
     Where::{Chosen, In},
 };
-#[cfg(feature = "meaning")]
-use super::super::meaning::{Meaning::Asks, memory};
 use super::super::row::{since, table};
 use super::{ALWAYS, BULK, VOLTA};
 
-table! {
+table! { $ memory:
     #[doc = "d = memory at a"]
     LD = "ld order?:weak|volatile|relaxed|acquire scope?:cta|cluster|gpu|sys space?:global|shared|shared::cta|shared::cluster|local|param|param::entry|param::func|const cop?:ca|cg|cs|lu|cv l1?:L1::evict_normal|L1::evict_unchanged|L1::evict_first|L1::evict_last|L1::no_allocate l2e?:L2::evict_last|L2::evict_first hint?:L2::cache_hint l2?:L2::64B|L2::128B|L2::256B vec?:v2|v4|v8 t:b8|b16|b32|b64|b128|u8|u16|u32|u64|s8|s16|s32|s64|f32|f64", "=d:~t*vec [a] hint:b64?", ALWAYS, PURE.reads(Chosen), Asks(memory::load);
     #[doc = "d = memory at a, which nothing writes during the kernel"]

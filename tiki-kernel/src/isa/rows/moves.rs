@@ -1,12 +1,10 @@
 //! Moves, packing and addresses.
 
 use super::super::effects::PURE;
-#[cfg(feature = "meaning")]
-use super::super::meaning::{Meaning::Lanes, moves};
 use super::super::row::{since, table};
 use super::{ALWAYS, BULK, HOPPER};
 
-table! {
+table! { $ moves:
     #[doc = "d = a: a register, an immediate, a special register or the address of a variable"]
     MOV = "mov t:pred|b16|b32|b64|u16|u32|u64|s16|s32|s64|f32|f64|b128", "=d:t a:t", ALWAYS, PURE, Lanes(moves::mov);
     #[doc = "d = the parts of a"]

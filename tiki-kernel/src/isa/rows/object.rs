@@ -4,8 +4,6 @@
 
 use super::super::Space;
 use super::super::effects::{Barrier, Effects, PURE, Where::In};
-#[cfg(feature = "meaning")]
-use super::super::meaning::{Meaning::Asks, object};
 use super::super::row::table;
 use super::{AMPERE, BULK, HOPPER};
 
@@ -14,7 +12,7 @@ const OBJECT: Effects = PURE
     .writes(In(Space::Shared))
     .barrier(Barrier::Object);
 
-table! {
+table! { $ object:
     #[doc = "make a barrier object for n arrivals a phase"]
     INIT = "mbarrier init space?:shared|shared::cta b64", "[a] n:u32", AMPERE, OBJECT, Asks(object::init);
     #[doc = "end its life"]

@@ -1,12 +1,10 @@
 //! Barriers of blocks and clusters, and what launches and register files wait for.
 
 use super::super::effects::{Barrier, PURE};
-#[cfg(feature = "meaning")]
-use super::super::meaning::{Meaning::Asks, sync};
 use super::super::row::{since, table};
 use super::{ALWAYS, HOPPER, VOLTA, WARPGROUP};
 
-table! {
+table! { $ sync:
     #[doc = "wait at barrier a, for all threads of the block or for b of them; whole warps come together"]
     BAR = "bar cta?:cta mode:sync", "a:u32 b:u32?", ALWAYS, PURE.barrier(Barrier::Block).convergent(), Asks(sync::bar);
     #[doc = "arrive at barrier a without waiting"]

@@ -8,12 +8,10 @@
 //! H200 exceeds: every input was looked at (`benches/results/approximate_h200.csv`).
 
 use super::super::effects::PURE;
-#[cfg(feature = "meaning")]
-use super::super::meaning::{Meaning::Lanes, unit};
 use super::super::row::table;
 use super::{ALWAYS, AMPERE, HOPPER};
 
-table! {
+table! { $ unit:
     #[doc = "d = 2 to the a"]
     EX2 = "ex2 approx ftz? t:f32", "=d:t a:t", ALWAYS, PURE, Lanes(unit::ex2);
     #[doc = "d = 2 to the a"]

@@ -1,12 +1,10 @@
 //! What the lanes of a warp do together.
 
 use super::super::effects::{Barrier, PURE};
-#[cfg(feature = "meaning")]
-use super::super::meaning::{Meaning::Asks, warp};
 use super::super::row::table;
 use super::{AMPERE, VOLTA};
 
-table! {
+table! { $ warp:
     #[doc = "d = a of another lane; p = whether that lane is in range"]
     SHFL = "shfl sync mode:up|down|bfly|idx t:b32", "=d:t|p a:t b:u32 c:u32 mask:b32", VOLTA, PURE.convergent(), Asks(warp::shfl);
     #[doc = "p = all, any or equal of a over the lanes of a mask"]

@@ -5,8 +5,6 @@
 
 use super::super::Space;
 use super::super::effects::{Async, Effects, Group, PURE, Where::In};
-#[cfg(feature = "meaning")]
-use super::super::meaning::{Meaning::Asks, wgmma};
 use super::super::row::table;
 use super::WARPGROUP;
 
@@ -26,7 +24,7 @@ macro_rules! text {
     };
 }
 
-table! {
+table! { $ wgmma:
     #[doc = "order registers before the multiplies that follow"]
     FENCE = "wgmma fence sync aligned", "", WARPGROUP, PURE.fence().convergent(), Asks(wgmma::fence);
     #[doc = "close the group of multiplies"]

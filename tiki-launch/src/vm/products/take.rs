@@ -3,8 +3,8 @@
 use super::super::matrix::per_word;
 use super::super::strip::NOTHING;
 use super::{From, Job, Products};
+use crate::vm::meaning::{LANES, Plane};
 use tiki_kernel::isa::Ty;
-use tiki_kernel::isa::meaning::{LANES, Plane};
 
 /// How a type's bits become a float and an exponent.
 struct Form {

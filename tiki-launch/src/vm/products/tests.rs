@@ -6,7 +6,7 @@
 
 use super::super::dispatch::{Checked, Level};
 use super::*;
-use tiki_kernel::isa::meaning::tensor::{Generation, model};
+use crate::vm::meaning::tensor::{Generation, model};
 
 /// A generator of 64-bit numbers.
 struct Random(u64);

@@ -13,10 +13,10 @@ use super::place::{Piece, Range, global_place, shared_place};
 use super::report::{Hits, Place};
 use super::sync::Touch;
 use super::{View, Watch};
+use crate::vm::meaning::LANES;
+use crate::vm::meaning::ask::{Access, Atomic, Sync};
 use std::sync::PoisonError;
 use tiki_kernel::isa::Space;
-use tiki_kernel::isa::meaning::LANES;
-use tiki_kernel::isa::meaning::ask::{Access, Atomic, Sync};
 
 /// Puts a stamp on bytes; the first clash and its word.
 #[inline]

@@ -16,7 +16,7 @@ use super::outgoing::Moved;
 use super::place::{global_place, shared_place};
 use super::report::Hits;
 use super::{Kind, PLAIN, SPREAD, Watch};
-use tiki_kernel::isa::meaning::Ask;
+use crate::vm::meaning::Ask;
 
 impl Watch {
     /// Copies of lanes.

@@ -12,8 +12,8 @@ use super::cell::{ASYNC, Stamp};
 use super::place::shared_place;
 use super::report::Hits;
 use super::{Kind, SPREAD, Watch};
+use crate::vm::meaning::ask::Multiply;
 use std::collections::VecDeque;
-use tiki_kernel::isa::meaning::ask::Multiply;
 
 /// A warpgroup.
 #[derive(Debug)]

@@ -10,8 +10,8 @@ use super::super::program::{ABSENT, Act, Step};
 use super::super::warp::Warp;
 use super::place::shared_place;
 use super::{Known, Watch};
-use tiki_kernel::isa::meaning::Ask;
-use tiki_kernel::isa::meaning::ask::{Access, Multiply};
+use crate::vm::meaning::Ask;
+use crate::vm::meaning::ask::{Access, Multiply};
 
 /// Objects that lanes name: lane by lane, and each once.
 type Places<'a> = (&'a [(usize, (u32, u32))], &'a [(u32, u32)]);

@@ -5,8 +5,8 @@ use super::super::exec::Ctx;
 use super::super::fault::Code;
 use super::super::program::Use;
 use super::super::warp::Warp;
+use crate::vm::meaning::LANES;
 use tiki_kernel::isa::Ty;
-use tiki_kernel::isa::meaning::LANES;
 
 /// Lanes in which all floats that a step reads, or writes, are finite; none if it reads no float.
 pub(in crate::vm) fn finite(uses: &[Use], warp: &Warp, written: bool) -> u32 {

@@ -4,7 +4,7 @@ use super::super::block::Team;
 use super::super::launch::Env;
 use super::super::memory::split;
 use super::line::LINE;
-use tiki_kernel::isa::meaning::moves::{OWN_RANK, RANK_SHIFT};
+use crate::vm::meaning::moves::{OWN_RANK, RANK_SHIFT};
 
 /// Bytes of memory that a stamp is put on.
 #[derive(Debug, Clone, Copy)]

@@ -11,8 +11,8 @@ use super::cell::{Stamp, View};
 use super::line::{LINE, Shadow, side_by_side};
 use super::place::Range;
 use super::{PLAIN, Watch};
+use crate::vm::meaning::LANES;
 use std::sync::PoisonError;
-use tiki_kernel::isa::meaning::LANES;
 
 /// Who looks on while a warp runs.
 #[derive(Debug)]

@@ -11,8 +11,8 @@ use super::super::launch::Env;
 use super::super::program::{Act, Step, Use};
 use super::super::warp::Warp;
 use super::Watch;
-use tiki_kernel::isa::meaning::Ask;
-use tiki_kernel::isa::meaning::ask::Multiply;
+use crate::vm::meaning::Ask;
+use crate::vm::meaning::ask::Multiply;
 
 /// Registers of a warp, by plane.
 #[derive(Debug, Default)]

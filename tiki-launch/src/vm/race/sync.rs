@@ -6,8 +6,8 @@ use super::super::fault::Code;
 use super::super::warp::Warp;
 use super::clock::{Known, Released};
 use super::{Due, Flag, Kind, Object, Watch};
+use crate::vm::meaning::ask::Sync;
 use std::collections::HashMap;
-use tiki_kernel::isa::meaning::ask::Sync;
 
 /// What an access does at a place of which others may learn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

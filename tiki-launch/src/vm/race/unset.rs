@@ -13,8 +13,8 @@ use super::super::fault::{Code, lanes};
 use super::super::program::{Act, Kernel, Start, Step, Use};
 use super::super::warp::Warp;
 use super::Watch;
+use crate::vm::meaning::Ask;
 use tiki_kernel::isa::Ty;
-use tiki_kernel::isa::meaning::Ask;
 use tiki_kernel::ptx::{Function, liveness};
 
 /// A step that reads or writes registers that may be unset: by their place in the list of those.

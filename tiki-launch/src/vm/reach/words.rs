@@ -4,8 +4,8 @@ use super::super::planes::word_of;
 use super::super::shared::WHOLE;
 use super::super::straight::Site;
 use super::{Offsets, Place, Reach};
+use crate::vm::meaning::{LANES, Plane, put_plane};
 use std::sync::atomic::Ordering::Relaxed;
-use tiki_kernel::isa::meaning::{LANES, Plane, put_plane};
 
 impl Reach {
     #[inline(always)]

@@ -8,8 +8,8 @@ use super::super::race::shared_place;
 use super::super::warp::Warp;
 use super::Phase;
 use super::tape::{Kind, Tape};
+use crate::vm::meaning::Ask;
 use tiki_kernel::isa::Space;
-use tiki_kernel::isa::meaning::Ask;
 
 impl Team {
     #[inline(always)]

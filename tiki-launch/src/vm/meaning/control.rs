@@ -1,7 +1,7 @@
 //! Flow of control.
 
 use super::Ask;
-use crate::isa::Op;
+use tiki_kernel::isa::Op;
 
 macro_rules! plain {
     ($($name:ident: $ask:ident;)*) => { $(

@@ -1,7 +1,7 @@
 //! Bulk and tensor copies.
 
 use super::ask::{Ask, at};
-use crate::isa::{Atom, Op};
+use tiki_kernel::isa::{Atom, Op};
 
 /// See the rows.
 #[must_use]

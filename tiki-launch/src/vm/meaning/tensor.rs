@@ -10,7 +10,7 @@
 //! Hopper has no products of a warp for 8-bit floats: they are widened to f16 ([`Model::apart`]).
 
 use super::exact::{Exact, F16, Mode, from_f16, power};
-use crate::isa::Ty;
+use tiki_kernel::isa::Ty;
 
 /// A generation of tensor cores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -6,7 +6,7 @@
 
 use super::compare::copy;
 use super::{Args, File, Lane, Run, by_type, lanes, levels};
-use crate::isa::{Op, Space};
+use tiki_kernel::isa::{Op, Space};
 
 /// Start of a space's window of generic addresses; zero for global memory, which has none.
 #[must_use]

@@ -3,7 +3,7 @@
 use super::ask::{Access, Ask, Atomic, Sync, at};
 use super::exact::{BF16, Exact, F16, Format, Mode};
 use super::float::flush;
-use crate::isa::{Atom, Op, Ty, row::Count};
+use tiki_kernel::isa::{Atom, Op, Ty, row::Count};
 
 fn access(op: &Op, value: &str) -> Option<Access> {
     let t = op.ty("t")?;
@@ -149,7 +149,7 @@ fn atomic(op: &Op, old: bool) -> Option<Ask> {
         old: if old { at(op, "d") } else { None },
         ordered: old
             || t.is_float()
-            || t.class() == crate::isa::Class::Packed
+            || t.class() == tiki_kernel::isa::Class::Packed
             || kind == Atom::Exch,
         order: Sync::of(op),
     }))

@@ -1,7 +1,7 @@
 //! Bits: logic, shifts, counts, fields and bytes.
 
 use super::{Run, by_type, lanes};
-use crate::isa::Op;
+use tiki_kernel::isa::Op;
 
 macro_rules! bits {
     ($op:ident, $t:ident => $body:expr) => {
@@ -110,9 +110,9 @@ pub fn bfind(op: &Op) -> Option<Run> {
         };
     }
     Some(match op.ty("t")? {
-        crate::isa::Ty::U32 => find!(u32, u32, |a: u32| a),
-        crate::isa::Ty::S32 => find!(i32, u32, |a: i32| (if a < 0 { !a } else { a }) as u32),
-        crate::isa::Ty::U64 => find!(u64, u64, |a: u64| a),
+        tiki_kernel::isa::Ty::U32 => find!(u32, u32, |a: u32| a),
+        tiki_kernel::isa::Ty::S32 => find!(i32, u32, |a: i32| (if a < 0 { !a } else { a }) as u32),
+        tiki_kernel::isa::Ty::U64 => find!(u64, u64, |a: u64| a),
         _ => find!(i64, u64, |a: i64| (if a < 0 { !a } else { a }) as u64),
     })
 }
@@ -133,15 +133,15 @@ fn extract(a: u64, pos: u32, len: u32, bits: u32, signed: bool) -> u64 {
 #[must_use]
 pub fn bfe(op: &Op) -> Option<Run> {
     Some(match op.ty("t")? {
-        crate::isa::Ty::U32 => lanes!(|a: u32, b: u32, c: u32| -> u32 {
+        tiki_kernel::isa::Ty::U32 => lanes!(|a: u32, b: u32, c: u32| -> u32 {
             extract(u64::from(a), b & 255, c & 255, 32, false) as u32
         }),
-        crate::isa::Ty::S32 => {
+        tiki_kernel::isa::Ty::S32 => {
             lanes!(|a: u32, b: u32, c: u32| -> u32 {
                 extract(u64::from(a), b & 255, c & 255, 32, true) as u32
             })
         }
-        crate::isa::Ty::U64 => {
+        tiki_kernel::isa::Ty::U64 => {
             lanes!(|a: u64, b: u32, c: u32| -> u64 {
                 extract(a, b.min(255), c.min(255), 64, false)
             })

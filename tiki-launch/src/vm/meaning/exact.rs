@@ -3,7 +3,7 @@
 //! An exact value is an f64 and the sign of what is missing from it ([`Exact`]): sums carry the error of
 //! the f64 sum, quotients and roots the sign of their remainder. [`Format::round`] turns it into bits.
 
-use crate::isa::Rounding;
+use tiki_kernel::isa::Rounding;
 
 /// A value of 53 bits plus the sign of an infinitely small rest.
 #[derive(Debug, Clone, Copy)]

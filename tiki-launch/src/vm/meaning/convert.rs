@@ -7,7 +7,7 @@ use super::exact::{
 use super::float::{canon, flush};
 use super::half::relu;
 use super::{Run, lanes};
-use crate::isa::{Op, Rounding, Ty};
+use tiki_kernel::isa::{Op, Rounding, Ty};
 
 /// For each integer source type.
 macro_rules! from_ints {

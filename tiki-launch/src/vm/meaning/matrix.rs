@@ -1,7 +1,7 @@
 //! A warp's matrices.
 
 use super::ask::Ask;
-use crate::isa::{Op, Ty, number};
+use tiki_kernel::isa::{Op, Ty, number};
 
 /// A multiply's shape and types.
 #[derive(Debug, Clone, Copy)]

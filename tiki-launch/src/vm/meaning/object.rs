@@ -1,7 +1,7 @@
 //! Barrier objects.
 
 use super::Ask;
-use crate::isa::Op;
+use tiki_kernel::isa::Op;
 
 /// See the row.
 #[must_use]

@@ -2,7 +2,7 @@
 
 use super::Ask;
 use super::matrix::product;
-use crate::isa::{Op, Ty};
+use tiki_kernel::isa::{Op, Ty};
 
 /// See the row.
 #[must_use]
@@ -23,6 +23,6 @@ pub fn wait(_: &Op) -> Option<Ask> {
 #[must_use]
 pub fn multiply(op: &Op) -> Option<Ask> {
     let shape = product(op).filter(|p| p.a != Ty::B1)?;
-    let registers = op.row.form().pats[1].count != crate::isa::row::Count::One;
+    let registers = op.row.form().pats[1].count != tiki_kernel::isa::row::Count::One;
     Some(Ask::GroupMultiply { shape, registers })
 }

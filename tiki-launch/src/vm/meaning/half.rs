@@ -4,7 +4,7 @@ use super::compare::{FLUSH, asked, compare, stand, yes};
 use super::exact::{BF16, Exact, F16, Format, Mode, from_bf16, from_f16, to_bf16, to_f16};
 use super::float::{least32, most32, poison, saturate};
 use super::{Args, File, Run, lanes, levels};
-use crate::isa::{Op, Ty};
+use tiki_kernel::isa::{Op, Ty};
 
 /// A 16-bit format, as a type.
 trait Half {

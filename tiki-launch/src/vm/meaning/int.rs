@@ -1,7 +1,7 @@
 //! Integers and bits.
 
 use super::{Run, by_type, lanes, lanes_carry};
-use crate::isa::Op;
+use tiki_kernel::isa::Op;
 
 macro_rules! ints {
     ($op:ident, $t:ident => $body:expr) => {
@@ -22,32 +22,32 @@ macro_rules! signed {
 macro_rules! products {
     ($op:ident, $t:ident, $w:ident => $body:expr) => {
         match $op.ty("t")? {
-            crate::isa::Ty::S16 => {
+            tiki_kernel::isa::Ty::S16 => {
                 type $t = i16;
                 type $w = i32;
                 Some($body)
             }
-            crate::isa::Ty::U16 => {
+            tiki_kernel::isa::Ty::U16 => {
                 type $t = u16;
                 type $w = u32;
                 Some($body)
             }
-            crate::isa::Ty::S32 => {
+            tiki_kernel::isa::Ty::S32 => {
                 type $t = i32;
                 type $w = i64;
                 Some($body)
             }
-            crate::isa::Ty::U32 => {
+            tiki_kernel::isa::Ty::U32 => {
                 type $t = u32;
                 type $w = u64;
                 Some($body)
             }
-            crate::isa::Ty::S64 => {
+            tiki_kernel::isa::Ty::S64 => {
                 type $t = i64;
                 type $w = i128;
                 Some($body)
             }
-            crate::isa::Ty::U64 => {
+            tiki_kernel::isa::Ty::U64 => {
                 type $t = u64;
                 type $w = u128;
                 Some($body)
@@ -59,22 +59,22 @@ macro_rules! products {
 macro_rules! wide_products {
     ($op:ident, $t:ident, $w:ident => $body:expr) => {
         match $op.ty("t")? {
-            crate::isa::Ty::S16 => {
+            tiki_kernel::isa::Ty::S16 => {
                 type $t = i16;
                 type $w = i32;
                 Some($body)
             }
-            crate::isa::Ty::U16 => {
+            tiki_kernel::isa::Ty::U16 => {
                 type $t = u16;
                 type $w = u32;
                 Some($body)
             }
-            crate::isa::Ty::S32 => {
+            tiki_kernel::isa::Ty::S32 => {
                 type $t = i32;
                 type $w = i64;
                 Some($body)
             }
-            crate::isa::Ty::U32 => {
+            tiki_kernel::isa::Ty::U32 => {
                 type $t = u32;
                 type $w = u64;
                 Some($body)

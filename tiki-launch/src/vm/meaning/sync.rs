@@ -1,7 +1,7 @@
 //! Barriers of blocks and clusters.
 
 use super::ask::{Ask, Fold, at};
-use crate::isa::Op;
+use tiki_kernel::isa::Op;
 
 /// See the rows.
 #[must_use]

@@ -3,7 +3,7 @@
 use super::compare::{FLUSH, asked, compare, result, stand, yes};
 use super::exact::{Exact, F32, F64, Mode};
 use super::{Args, File, Run, lanes, levels};
-use crate::isa::{Op, Rounding, Ty};
+use tiki_kernel::isa::{Op, Rounding, Ty};
 
 /// The canonical NaN for any NaN. By bits: what a NaN's payload is, the compiler may choose.
 #[inline(always)]

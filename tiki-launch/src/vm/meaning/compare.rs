@@ -1,7 +1,7 @@
 //! Comparisons and choices.
 
 use super::{Args, File, Run, by_type, lanes, levels, put_plane};
-use crate::isa::Op;
+use tiki_kernel::isa::Op;
 
 /// Writes a comparison's bits: combined with the condition of the row if it has one, and the opposite to
 /// the predicate behind a bar.
@@ -101,7 +101,7 @@ pub(super) use compare;
 
 macro_rules! ordered {
     ($op:ident, $t:ident => $make:ident) => {{
-        use crate::isa::Ty;
+        use tiki_kernel::isa::Ty;
         let unsigned = matches!($op.get("cmp")?, "lo" | "ls" | "hi" | "hs");
         let t = $op.ty("t")?;
         match (t.bits(), t.is_signed() && !unsigned) {
@@ -164,7 +164,7 @@ pub(super) fn yes(answer: bool, flags: u32) -> u32 {
 }
 /// The flag of a row's result.
 pub(super) fn result(op: &Op) -> Option<u32> {
-    Some(if op.ty("d")? == crate::isa::Ty::F32 {
+    Some(if op.ty("d")? == tiki_kernel::isa::Ty::F32 {
         ONE
     } else {
         0

@@ -5,7 +5,7 @@ use super::exact::{BF16, Exact, F16, Mode, from_bf16, from_f16};
 use super::float::{canon, flush};
 use super::half::map_pair;
 use super::{Run, lanes};
-use crate::isa::{Op, Ty};
+use tiki_kernel::isa::{Op, Ty};
 
 macro_rules! unary {
     ($($name:ident: |$x:ident| $body:expr;)*) => { $(

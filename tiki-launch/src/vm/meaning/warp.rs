@@ -1,7 +1,7 @@
 //! What lanes do together.
 
 use super::Ask;
-use crate::isa::{Op, Shfl, Ty, Vote};
+use tiki_kernel::isa::{Op, Shfl, Ty, Vote};
 
 /// See the row.
 #[must_use]

@@ -40,14 +40,16 @@ pub mod memory;
 pub mod moves;
 pub mod object;
 pub mod sync;
+mod table;
 pub mod tensor;
 pub mod unit;
 pub mod warp;
 pub mod wgmma;
 
 pub use ask::Ask;
+pub use table::meaning;
 
-use super::Op;
+use tiki_kernel::isa::Op;
 
 /// Lanes of a warp.
 pub const LANES: usize = 32;
@@ -256,17 +258,17 @@ impl Lane for bool {
 /// The same body for each CPU level.
 macro_rules! levels {
     ($body:ident) => {{
-        fn base(f: &mut $crate::isa::meaning::File, a: &$crate::isa::meaning::Args, mask: u32) {
+        fn base(f: &mut $crate::vm::meaning::File, a: &$crate::vm::meaning::Args, mask: u32) {
             $body(f, a, mask)
         }
         #[cfg(all(target_arch = "x86_64", optimised))]
         #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt,f16c")]
-        fn fast(f: &mut $crate::isa::meaning::File, a: &$crate::isa::meaning::Args, mask: u32) {
+        fn fast(f: &mut $crate::vm::meaning::File, a: &$crate::vm::meaning::Args, mask: u32) {
             $body(f, a, mask)
         }
         #[cfg(not(all(target_arch = "x86_64", optimised)))]
         use base as fast;
-        $crate::isa::meaning::Run {
+        $crate::vm::meaning::Run {
             base,
             fast,
             flags: 0,
@@ -282,25 +284,25 @@ pub(crate) use levels;
 /// lanes!(flags; |x: f32| -> f32 { .. flags .. })        with the flags that `Run::flags` sets
 /// ```
 macro_rules! lanes {
-    (|$($x:ident: $t:ty),*| -> $d:ty $body:block) => { $crate::isa::meaning::lanes!(_flags; |$($x: $t),*| -> $d $body) };
+    (|$($x:ident: $t:ty),*| -> $d:ty $body:block) => { $crate::vm::meaning::lanes!(_flags; |$($x: $t),*| -> $d $body) };
     ($flags:ident; |$($x:ident: $t:ty),*| -> $d:ty $body:block) => {{
         #[inline(always)]
-        fn body(f: &mut $crate::isa::meaning::File, a: &$crate::isa::meaning::Args, mask: u32) {
-            use $crate::isa::meaning::Lane;
+        fn body(f: &mut $crate::vm::meaning::File, a: &$crate::vm::meaning::Args, mask: u32) {
+            use $crate::vm::meaning::Lane;
             let mut out = <$d as Lane>::out();
             let $flags = a.flags;
             {
                 let mut k = 0;
                 $(k += 1; let $x = <$t as Lane>::src(f, a.s[k]);)*
                 let _ = k;
-                for i in 0..$crate::isa::meaning::LANES {
+                for i in 0..$crate::vm::meaning::LANES {
                     $(let $x = <$t as Lane>::lane($x, i);)*
                     <$d as Lane>::set(&mut out, i, $body);
                 }
             }
             <$d as Lane>::put(f, a.s[0], out, mask);
         }
-        $crate::isa::meaning::levels!(body)
+        $crate::vm::meaning::levels!(body)
     }};
 }
 pub(crate) use lanes;
@@ -309,16 +311,16 @@ pub(crate) use lanes;
 macro_rules! lanes_carry {
     ($carry:ident, |$($x:ident: $t:ty),*| -> $d:ty $body:block) => {{
         #[inline(always)]
-        fn body(f: &mut $crate::isa::meaning::File, a: &$crate::isa::meaning::Args, mask: u32) {
-            use $crate::isa::meaning::Lane;
+        fn body(f: &mut $crate::vm::meaning::File, a: &$crate::vm::meaning::Args, mask: u32) {
+            use $crate::vm::meaning::Lane;
             let mut out = <$d as Lane>::out();
             let mut carries = <bool as Lane>::out();
             {
                 let mut k = 0;
                 $(k += 1; let $x = <$t as Lane>::src(f, a.s[k]);)*
                 let _ = k;
-                let old = f.preds[$crate::isa::meaning::CARRY];
-                for i in 0..$crate::isa::meaning::LANES {
+                let old = f.preds[$crate::vm::meaning::CARRY];
+                for i in 0..$crate::vm::meaning::LANES {
                     $(let $x = <$t as Lane>::lane($x, i);)*
                     let $carry = old >> i & 1 == 1;
                     let (v, c) = $body;
@@ -327,9 +329,9 @@ macro_rules! lanes_carry {
                 }
             }
             <$d as Lane>::put(f, a.s[0], out, mask);
-            <bool as Lane>::put(f, $crate::isa::meaning::CARRY as u32, carries, mask);
+            <bool as Lane>::put(f, $crate::vm::meaning::CARRY as u32, carries, mask);
         }
-        $crate::isa::meaning::levels!(body)
+        $crate::vm::meaning::levels!(body)
     }};
 }
 pub(crate) use lanes_carry;
@@ -338,7 +340,7 @@ pub(crate) use lanes_carry;
 macro_rules! by_type {
     ($ty:expr, [$($p:ident => $t:ty),* $(,)?], $name:ident => $body:expr) => {
         match $ty? {
-            $($crate::isa::Ty::$p => { type $name = $t; Some($body) })*
+            $(tiki_kernel::isa::Ty::$p => { type $name = $t; Some($body) })*
             _ => None,
         }
     };

@@ -5,7 +5,7 @@
 
 use super::bulk::MapField;
 pub use super::matrix::Multiply;
-use crate::isa::{Atom, Op, Shfl, Space, Ty, Vote};
+use tiki_kernel::isa::{Atom, Op, Shfl, Space, Ty, Vote};
 
 /// Place of an operand.
 pub type At = u8;
