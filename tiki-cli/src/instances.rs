@@ -80,10 +80,10 @@ pub fn select(kernel: &Kernel, values: &[(String, Arg)]) -> Result<Vec<Instance>
 pub fn compiled(
     kernel: &Kernel,
     instance: &Instance,
-    dump: &mut dyn FnMut(&str, &str),
+    dump: &mut dyn FnMut(&str, &dyn Fn() -> String),
 ) -> Result<Output> {
     let mut sink = Sink::new();
-    let mut each = |stage: &str, _: &str, text: &str| dump(stage, text);
+    let mut each = |stage: &str, _: &str, text: &dyn Fn() -> String| dump(stage, text);
     let output = compile_instance(&kernel.program, instance, &mut sink, &mut each);
     let (failed, diags) = (sink.has_errors(), sink.take());
     match output {

@@ -63,7 +63,7 @@ pub fn run(args: &Args, out: &mut Out) -> Result<()> {
         let mut text = String::new();
         compiled(&kernel, instance, &mut |at, said| {
             if at == stage {
-                said.clone_into(&mut text);
+                text = said();
             }
         })?;
         rows.push((name(&kernel, instance), text));

@@ -42,8 +42,9 @@ pub struct Output {
     pub report: Report,
 }
 
-/// A stage's own text, given to whoever asked for it: stage name, instance, text.
-pub type Dump<'a> = &'a mut dyn FnMut(&str, &str, &str);
+/// Told of each stage: its name, the instance, and what makes its text, which costs as much as a pass: only who wants
+/// it calls that.
+pub type Dump<'a> = &'a mut dyn FnMut(&str, &str, &dyn Fn() -> String);
 
 /// From one checked instance to its output: the stages behind the checker. `None` if it has errors; they
 /// are in the sink.
@@ -60,12 +61,12 @@ pub fn emit(
         let name = d.value.map(|v| kernel.values[v.0 as usize].name.as_str());
         report.add(d.kind, d.span, name.unwrap_or(""), d.text.clone());
     }
-    dump("ir", &title, &ir::print(&kernel));
+    dump("ir", &title, &|| ir::print(&kernel));
     let plan = schedule::run(&mut kernel, &mut report);
-    dump("schedule", &title, &ir::print(&kernel));
+    dump("schedule", &title, &|| ir::print(&kernel));
     hazard::run(&kernel, sink, &mut report);
     let mut lowered = lower::run(&kernel, &plan, places, sink);
-    dump("lower", &title, &lowered.module.to_string());
+    dump("lower", &title, &|| lowered.module.to_string());
     let fused = simplify::run(&mut lowered.module, kernel.contract, &mut |_, _| {});
     if kernel.contract {
         report
@@ -81,10 +82,10 @@ pub fn emit(
     budget::residency::run(&kernel, &mut lowered, &usage);
     let waits = lowered.module.waits_for_predecessor();
     let ptx = lowered.module.to_string();
-    dump("ptx", &title, &ptx);
-    dump("budget", &title, &format!("{usage}\n"));
-    dump("report", &title, &report.text(places));
-    dump("report.json", &title, &report.json(places));
+    dump("ptx", &title, &|| ptx.clone());
+    dump("budget", &title, &|| format!("{usage}\n"));
+    dump("report", &title, &|| report.text(places));
+    dump("report.json", &title, &|| report.json(places));
     if sink.has_errors() {
         return None;
     }
@@ -131,7 +132,7 @@ pub fn compile_instance(
 /// Compiles every instance the kernel's `build(..)` names (or the one of a kernel without
 /// parameters). An instance with errors yields no output; the errors are in the sink.
 pub fn compile(program: &Program, sink: &mut Sink, dump: Dump<'_>) -> Vec<Output> {
-    dump("ast", "", &crate::ast::print(program));
+    dump("ast", "", &|| crate::ast::print(program));
     let instances = check::instances::run(program, sink);
     let outputs = instances.iter();
     outputs

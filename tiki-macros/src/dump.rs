@@ -59,10 +59,15 @@ impl Dumper {
         self.stages.iter().any(|s| *s != "time")
     }
 
+    /// Whether a stage's text (`report.json` is `report`'s) is wanted of anything.
+    pub(crate) fn wants(&self, stage: &str) -> bool {
+        let stage = stage.split('.').next().unwrap_or(stage);
+        self.stages.iter().any(|s| *s == stage || *s == "all")
+    }
+
     /// Takes one stage's text.
     pub(crate) fn write(&mut self, stage: &str, instance: &str, text: &str) {
-        let stage_of = stage.split('.').next().unwrap_or(stage);
-        let wanted = self.stages.iter().any(|s| *s == stage_of || *s == "all");
+        let wanted = self.wants(stage);
         let name = self.file_name(instance, stage);
         let whole = if instance.is_empty() {
             &self.kernel

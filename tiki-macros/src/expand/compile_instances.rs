@@ -123,7 +123,7 @@ pub(crate) fn compile_all(
             .collect();
         compiled = missing.len();
         let todo: Vec<&Instance> = missing.iter().map(|i| &instances[*i]).collect();
-        for (i, done) in missing.into_iter().zip(in_threads(&program, whole, &todo)) {
+        for (i, done) in missing.into_iter().zip(in_threads(&program, whole, &todo, &dumper)) {
             results[i] = done.output;
             let refused = done.diags.iter().any(|d| d.severity == Severity::Error);
             by_others += done.took;
@@ -201,7 +201,12 @@ struct Done {
 }
 
 /// Compiles instances side by side; the results in their order.
-fn in_threads(program: &Program, whole: ast::Span, todo: &[&Instance]) -> Vec<Done> {
+fn in_threads(
+    program: &Program,
+    whole: ast::Span,
+    todo: &[&Instance],
+    dumper: &Dumper,
+) -> Vec<Done> {
     // A message carries a panic's text and place; the hook would print them a second time.
     let place = Arc::new(Mutex::new(String::new()));
     let seen = Arc::clone(&place);
@@ -219,7 +224,7 @@ fn in_threads(program: &Program, whole: ast::Span, todo: &[&Instance]) -> Vec<Do
             let (Some(instance), Some(slot)) = (todo.get(at), results.get(at)) else {
                 break;
             };
-            let done = guarded(program, whole, instance, &place);
+            let done = guarded(program, whole, instance, dumper, &place);
             *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(done);
         }
     };
@@ -245,16 +250,16 @@ fn guarded(
     program: &Program,
     whole: ast::Span,
     instance: &Instance,
+    dumper: &Dumper,
     place: &Mutex<String>,
 ) -> Done {
     let begun = Moment::now();
     let mut dumps = Vec::new();
-    let wanted = std::env::var_os("TIKI_DUMP").is_some();
     let run = || {
         let mut sink = Sink::new();
         let output = compile_instance(program, instance, &mut sink, &mut |stage, title, text| {
-            if wanted {
-                dumps.push((stage.to_owned(), title.to_owned(), text.to_owned()));
+            if dumper.wants(stage) {
+                dumps.push((stage.to_owned(), title.to_owned(), text()));
             }
         });
         let mut diags = sink.take();
