@@ -3,6 +3,7 @@
 //! A bound that is missing means "not known", never "infinite". Arithmetic that leaves 128 bits loses the bound.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::poly::{Atom, Monomial, Poly};
 
@@ -123,37 +124,72 @@ impl Interval {
 /// Intervals of monomials that the relations of a store imply.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Bounds {
-    known: BTreeMap<Monomial, Interval>,
+    /// Of the variables, by number.
+    variables: Vec<Interval>,
+    /// Of the other monomials.
+    others: BTreeMap<Monomial, Interval>,
+    /// Another round would find nothing.
+    complete: bool,
 }
 
 impl Bounds {
     /// Propagates the relations `p <= 0`.
-    pub fn of(relations: &[Poly]) -> Bounds {
+    pub fn of(relations: &[Arc<Poly>]) -> Bounds {
         let mut bounds = Bounds::default();
+        bounds.propagate_from(relations, 0);
+        bounds
+    }
+
+    /// Propagates relations of which all but those from `new` on are in these bounds.
+    pub fn learn(&mut self, relations: &[Arc<Poly>], new: usize) {
+        if self.complete || new == 0 {
+            self.propagate_from(relations, new);
+        }
+        if !self.complete {
+            *self = Bounds::of(relations);
+        }
+    }
+
+    /// Rounds over the relations, in which those are left out of which nothing has changed since their last turn.
+    fn propagate_from(&mut self, relations: &[Arc<Poly>], new: usize) {
+        let mut changes = Changes::default();
+        let mut turns = vec![1; new];
+        turns.resize(relations.len(), 0);
+        self.complete = false;
         for _ in 0..ROUNDS {
-            let before = bounds.known.clone();
-            for p in relations {
-                bounds.propagate(p);
+            let before = changes.count;
+            for (p, turn) in relations.iter().zip(&mut turns) {
+                if *turn == 0 || changes.since(p, *turn) {
+                    *turn = changes.count + 1;
+                    self.propagate(p, &mut changes);
+                }
             }
-            if bounds.known == before {
+            if changes.count == before {
+                self.complete = true;
                 break;
             }
         }
-        bounds
     }
 
     /// Whether some monomial has no possible value.
     pub fn contradictory(&self) -> bool {
-        self.known.values().any(Interval::is_empty)
+        let mut all = self.variables.iter().chain(self.others.values());
+        all.any(Interval::is_empty)
     }
 
     /// From `c*m + rest <= 0`: `m <= floor(-min(rest)/c)` for `c > 0`, `m >= ceil(min(rest)/-c)` for `c < 0`.
-    fn propagate(&mut self, p: &Poly) {
-        for (m, c) in p.variable_terms() {
+    fn propagate(&mut self, p: &Poly, changes: &mut Changes) {
+        let intervals = |bounds: &Bounds| -> Vec<Interval> {
+            p.variable_terms()
+                .map(|(m, c)| bounds.monomial(m).scale(c))
+                .collect()
+        };
+        let mut terms = intervals(self);
+        for (i, (m, c)) in p.variable_terms().enumerate() {
             let mut rest = Interval::exactly(p.offset());
-            for (other, k) in p.variable_terms() {
-                if other != m {
-                    rest = rest.add(self.monomial(other).scale(k));
+            for (j, term) in terms.iter().enumerate() {
+                if i != j {
+                    rest = rest.add(*term);
                 }
             }
             let Some(low) = rest.low else { continue };
@@ -169,8 +205,41 @@ impl Bounds {
                     high: None,
                 }
             };
-            let slot = self.known.entry(m.clone()).or_default();
-            *slot = slot.intersect(found);
+            if self.narrow(m, found) {
+                changes.note(m);
+                terms = intervals(self);
+            }
+        }
+    }
+
+    /// Takes a bound of a monomial; whether it is news.
+    fn narrow(&mut self, m: &Monomial, found: Interval) -> bool {
+        let known = self.stored(m);
+        let both = known.intersect(found);
+        if both == known {
+            return false;
+        }
+        if let [Atom::Var(v)] = m.as_slice() {
+            let v = *v as usize;
+            if self.variables.len() <= v {
+                self.variables.resize(v + 1, Interval::UNKNOWN);
+            }
+            self.variables[v] = both;
+        } else {
+            self.others.insert(m.clone(), both);
+        }
+        true
+    }
+
+    /// Of a variable.
+    pub fn variable(&self, v: u32) -> Interval {
+        self.variables.get(v as usize).copied().unwrap_or_default()
+    }
+
+    fn stored(&self, m: &[Atom]) -> Interval {
+        match m {
+            [Atom::Var(v)] => self.variable(*v),
+            _ => self.others.get(m).copied().unwrap_or_default(),
         }
     }
 
@@ -217,12 +286,13 @@ impl Bounds {
     }
 
     pub fn monomial(&self, m: &Monomial) -> Interval {
-        let stored = |m: &Monomial| self.known.get(m).copied().unwrap_or_default();
+        if let [Atom::Var(v)] = m.as_slice() {
+            return self.variable(*v);
+        }
         let mut product: Option<Interval> = None;
         let mut at = 0;
         while at < m.len() {
-            let single = vec![m[at].clone()];
-            let one = self.atom(&m[at]).intersect(stored(&single));
+            let one = self.atom(&m[at]).intersect(self.stored(&m[at..=at]));
             let power = m[at..].iter().take_while(|a| **a == m[at]).count();
             let mut value = one;
             for _ in 1..power {
@@ -238,12 +308,62 @@ impl Bounds {
             product = Some(product.map_or(value, |p| p.mul(value)));
             at += power;
         }
-        product.unwrap_or(Interval::exactly(1)).intersect(stored(m))
+        product
+            .unwrap_or(Interval::exactly(1))
+            .intersect(self.stored(m))
     }
 
     pub fn poly(&self, p: &Poly) -> Interval {
         p.terms.iter().fold(Interval::exactly(0), |sum, (m, c)| {
             sum.add(self.monomial(m).scale(*c))
         })
+    }
+}
+
+/// Which monomials' bounds have changed, and when: changes are counted.
+#[derive(Default)]
+struct Changes {
+    count: usize,
+    variables: Vec<usize>,
+    others: BTreeMap<Monomial, usize>,
+}
+
+impl Changes {
+    fn note(&mut self, m: &Monomial) {
+        self.count += 1;
+        if let [Atom::Var(v)] = m.as_slice() {
+            let v = *v as usize;
+            if self.variables.len() <= v {
+                self.variables.resize(v + 1, 0);
+            }
+            self.variables[v] = self.count;
+        } else {
+            self.others.insert(m.clone(), self.count);
+        }
+    }
+
+    /// Whether anything that the bounds of the terms are made of has changed in this turn or later.
+    fn since(&self, p: &Poly, turn: usize) -> bool {
+        p.terms.keys().any(|m| {
+            let other = || self.others.get(m).is_some_and(|at| *at >= turn);
+            m.iter().any(|atom| self.since_atom(atom, turn)) || !self.others.is_empty() && other()
+        })
+    }
+
+    fn since_atom(&self, atom: &Atom, turn: usize) -> bool {
+        let itself = || {
+            let alone = core::slice::from_ref(atom);
+            self.others.get(alone).is_some_and(|at| *at >= turn)
+        };
+        match atom {
+            Atom::Var(v) => self
+                .variables
+                .get(*v as usize)
+                .is_some_and(|at| *at >= turn),
+            Atom::Floor(p, _) => self.since(p, turn) || itself(),
+            Atom::Quotient(a, b) | Atom::Min(a, b) | Atom::Max(a, b) => {
+                self.since(a, turn) || self.since(b, turn) || itself()
+            }
+        }
     }
 }

@@ -19,10 +19,10 @@ const MAX_COLUMNS: usize = 48;
 /// Most rows made in one elimination: it bounds the time of a question.
 const MAX_WORK: usize = 2_000;
 
-/// `sum(coefficients[c] * c) + constant <= 0`.
+/// `sum(coefficients[c] * c) + constant <= 0`; each column once, in order.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
-    pub coefficients: BTreeMap<usize, i128>,
+    pub coefficients: Vec<(usize, i128)>,
     pub constant: i128,
 }
 
@@ -66,30 +66,28 @@ type System = BTreeMap<Vec<(usize, i128)>, i128>;
 fn project(rows: Vec<Row>, keep: Option<usize>) -> Result<System, Stop> {
     let mut system = System::new();
     for row in rows {
-        let coefficients = row
-            .coefficients
-            .into_iter()
-            .filter(|(_, c)| *c != 0)
-            .collect();
+        let mut coefficients = row.coefficients;
+        coefficients.retain(|(_, c)| *c != 0);
         insert(&mut system, coefficients, row.constant)?;
     }
     let mut work = 0;
     loop {
-        let mut counts: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
-        for coefficients in system.keys() {
-            for (column, c) in coefficients {
-                let (up, down) = counts.entry(*column).or_default();
-                if *c > 0 { *up += 1 } else { *down += 1 }
+        let mut counts: Vec<(usize, usize)> = Vec::new();
+        for (column, c) in system.keys().flatten() {
+            if counts.len() <= *column {
+                counts.resize(column + 1, (0, 0));
             }
+            let (up, down) = &mut counts[*column];
+            if *c > 0 { *up += 1 } else { *down += 1 }
         }
-        if counts.len() > MAX_COLUMNS {
+        let there = || counts.iter().enumerate().filter(|(_, n)| **n != (0, 0));
+        if there().count() > MAX_COLUMNS {
             return Err(Stop::GaveUp);
         }
-        let next = counts
-            .iter()
-            .filter(|(column, _)| Some(**column) != keep)
+        let next = there()
+            .filter(|(column, _)| Some(*column) != keep)
             .min_by_key(|(_, (up, down))| up * down);
-        let Some((&column, &(up, down))) = next else {
+        let Some((column, &(up, down))) = next else {
             return Ok(system);
         };
         work += up * down;
@@ -139,16 +137,28 @@ fn combine(
     cb: i128,
     fb: i128,
 ) -> Option<Combined> {
-    let mut sum: BTreeMap<usize, i128> = BTreeMap::new();
-    for (column, k) in a {
-        sum.insert(*column, k.checked_mul(fa)?);
-    }
-    for (column, k) in b {
-        let slot = sum.entry(*column).or_insert(0);
-        *slot = slot.checked_add(k.checked_mul(fb)?)?;
+    let mut sum = Vec::with_capacity(a.len() + b.len());
+    let (mut a, mut b) = (a.iter().peekable(), b.iter().peekable());
+    loop {
+        // In which of the two rows the next column is.
+        let (left, right) = match (a.peek(), b.peek()) {
+            (Some((x, _)), Some((y, _))) => (x <= y, y <= x),
+            (x, y) => (x.is_some(), y.is_some()),
+        };
+        let one = if left { a.next() } else { None };
+        let other = if right { b.next() } else { None };
+        let Some((column, _)) = one.or(other) else {
+            break;
+        };
+        let x = one.map_or(Some(0), |(_, k)| k.checked_mul(fa))?;
+        let y = other.map_or(Some(0), |(_, k)| k.checked_mul(fb))?;
+        let k = x.checked_add(y)?;
+        if k != 0 {
+            sum.push((*column, k));
+        }
     }
     let constant = ca.checked_mul(fa)?.checked_add(cb.checked_mul(fb)?)?;
-    Some((sum.into_iter().filter(|(_, k)| *k != 0).collect(), constant))
+    Some((sum, constant))
 }
 
 /// Tightens a row and puts it into the system.

@@ -5,7 +5,6 @@
 //! next to zero, computes the symbols from them, and keeps an assignment only if every fact evaluates to true and the
 //! statement to false. Finding none says nothing.
 
-use super::poly::{Atom, Poly};
 use super::{Facts, Predicate, Symbol};
 
 /// Most assignments that are tried.
@@ -68,7 +67,7 @@ impl Facts {
 
     /// A few values within the known bounds of a variable: small ones first, then the ends.
     fn candidates(&self, variable: u32) -> Vec<i128> {
-        let range = self.bounds().monomial(&vec![Atom::Var(variable)]);
+        let range = self.bounds().variable(variable);
         let near =
             |end: Option<i128>, step: i128| (0..3).filter_map(move |i| end?.checked_add(i * step));
         let mut list = Vec::new();
@@ -88,40 +87,9 @@ impl Facts {
         if let Some(value) = values.get(variable as usize).copied().flatten() {
             return Some(value);
         }
-        let value = self.value_of_poly(self.definition(variable)?, values)?;
+        let definition = self.definition(variable)?;
+        let value = definition.at(&mut |v| self.value_of(v, values))?;
         values[variable as usize] = Some(value);
         Some(value)
-    }
-
-    fn value_of_poly(&self, p: &Poly, values: &mut Vec<Option<i128>>) -> Option<i128> {
-        let mut sum = 0i128;
-        for (m, c) in &p.terms {
-            let mut product = *c;
-            for atom in m {
-                product = product.checked_mul(self.value_of_atom(atom, values)?)?;
-            }
-            sum = sum.checked_add(product)?;
-        }
-        Some(sum)
-    }
-
-    fn value_of_atom(&self, atom: &Atom, values: &mut Vec<Option<i128>>) -> Option<i128> {
-        let quotient = |a: i128, b: i128| (b >= 1).then(|| a.div_euclid(b));
-        match atom {
-            Atom::Var(v) => self.value_of(*v, values),
-            Atom::Floor(p, k) => quotient(self.value_of_poly(p, values)?, *k),
-            Atom::Quotient(a, b) => quotient(
-                self.value_of_poly(a, values)?,
-                self.value_of_poly(b, values)?,
-            ),
-            Atom::Min(a, b) => Some(
-                self.value_of_poly(a, values)?
-                    .min(self.value_of_poly(b, values)?),
-            ),
-            Atom::Max(a, b) => Some(
-                self.value_of_poly(a, values)?
-                    .max(self.value_of_poly(b, values)?),
-            ),
-        }
     }
 }

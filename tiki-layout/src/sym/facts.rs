@@ -1,11 +1,17 @@
 //! The store of what is known about run-time values.
 //!
 //! Invariant: the definitions are acyclic (the right side of one holds only variables that were free when it was
-//! made), every relation `p <= 0` is in normal form, and `bounds` follows from the relations. A fact that fails leaves
-//! the store as it was.
+//! made), every relation `p <= 0` is in normal form, `bounds` follows from the relations, and every fact holds at the
+//! witnesses. A fact that fails leaves the store as it was.
+//!
+//! A fact is one more relation as a rule, among a hundred: what is settled of the others stays, until a definition or a
+//! rule changes what their normal forms are. Polynomials are shared, so that a copy of the store costs little.
+
+use std::sync::Arc;
 
 use super::bounds::Bounds;
 use super::poly::{Atom, Monomial, Poly, quotient};
+use super::witness::Witness;
 use super::{Answer, Expr, Precondition, Predicate, SymError, Symbol};
 
 /// Passes of solving after one fact; each defines at least one variable.
@@ -14,8 +20,8 @@ const MAX_PASSES: usize = 64;
 /// An integer variable: a symbol, or one that a fact introduced (a multiple of 64 is 64 times a fresh variable).
 #[derive(Clone, Debug)]
 struct Variable {
-    name: String,
-    definition: Option<Poly>,
+    name: Arc<str>,
+    definition: Option<Arc<Poly>>,
 }
 
 /// Named run-time values and the facts about them.
@@ -25,9 +31,12 @@ pub struct Facts {
     symbols: Vec<u32>,
     /// The facts as they were given.
     assumed: Vec<Predicate>,
-    relations: Vec<Poly>,
+    relations: Vec<Arc<Poly>>,
+    /// How many of the relations, the first, are settled: in normal form, no two the same, and in the bounds.
+    settled: usize,
     products: Vec<ProductRule>,
     bounds: Bounds,
+    pub(super) witnesses: Vec<Witness>,
 }
 
 /// `product = value`, where every term of the value has fewer factors than the product: `rows*stride = 16*t` from
@@ -56,25 +65,30 @@ impl Facts {
         let symbol = self.symbol(name);
         let variable = self.symbols[symbol.0 as usize];
         self.assumed.push(Predicate::Le(0.into(), symbol.into()));
-        self.relations.push(Poly {
+        let relation = Arc::new(Poly {
             terms: [(vec![Atom::Var(variable)], -1)].into(),
         });
-        self.bounds = Bounds::of(&self.relations);
+        self.relations.push(relation);
+        let new = self.relations.len() - 1;
+        self.bounds.learn(&self.relations, new);
         symbol
     }
 
     /// The name that a symbol was given.
     pub fn name(&self, symbol: Symbol) -> Result<&str, SymError> {
         self.variable(symbol)
-            .map(|v| self.variables[v as usize].name.as_str())
+            .map(|v| &*self.variables[v as usize].name)
     }
 
     /// Takes a statement as true. Fails, and changes nothing, if it contradicts what is there.
     pub fn assume(&mut self, fact: &Predicate) -> Result<(), SymError> {
+        let assumed = core::mem::take(&mut self.assumed);
         let mut next = self.clone();
+        self.assumed = assumed;
         let taken = next.take(fact).and_then(|()| next.settle());
         match taken {
             Ok(true) => {
+                next.assumed = core::mem::take(&mut self.assumed);
                 next.assumed.push(fact.clone());
                 *self = next;
                 Ok(())
@@ -174,7 +188,13 @@ impl Facts {
     pub(super) fn definition(&self, variable: u32) -> Option<&Poly> {
         self.variables
             .get(variable as usize)
-            .and_then(|v| v.definition.as_ref())
+            .and_then(|v| v.definition.as_deref())
+    }
+
+    /// Defines a variable: what is settled may be another normal form now.
+    fn define(&mut self, variable: u32, value: Poly) {
+        self.variables[variable as usize].definition = Some(Arc::new(value));
+        self.settled = 0;
     }
 
     pub(super) fn variable_count(&self) -> u32 {
@@ -192,19 +212,19 @@ impl Facts {
         &self.assumed
     }
 
-    pub(super) fn relations(&self) -> &[Poly] {
+    pub(super) fn relations(&self) -> &[Arc<Poly>] {
         &self.relations
     }
 
     /// The product rules as relations `p <= 0`: they tie the bounds of a product to those of its value.
-    pub(super) fn ties(&self) -> impl Iterator<Item = Poly> + '_ {
+    pub(super) fn ties(&self) -> impl Iterator<Item = Arc<Poly>> + '_ {
         self.products.iter().flat_map(|rule| {
             let product = Poly {
                 terms: [(rule.product.clone(), 1)].into(),
             };
             let above = product.sub(&rule.value).ok();
             let below = rule.value.sub(&product).ok();
-            above.into_iter().chain(below)
+            above.into_iter().chain(below).map(Arc::new)
         })
     }
 
@@ -234,13 +254,17 @@ impl Facts {
 
     /// Adds `p <= 0` for one case of a proof. `false`: the case cannot happen.
     pub(super) fn narrow(&mut self, p: Poly) -> Result<bool, SymError> {
-        self.relations.push(p);
+        self.relate(p);
         self.settle()
+    }
+
+    fn relate(&mut self, p: Poly) {
+        self.relations.push(Arc::new(p));
     }
 
     fn fresh(&mut self, name: String) -> u32 {
         self.variables.push(Variable {
-            name,
+            name: name.into(),
             definition: None,
         });
         (self.variables.len() - 1) as u32
@@ -251,11 +275,11 @@ impl Facts {
         match fact {
             Predicate::Le(a, b) => {
                 let p = difference(self, a, b)?;
-                self.relations.push(p);
+                self.relate(p);
             }
             Predicate::Lt(a, b) => {
                 let p = difference(self, a, b)?.plus(1)?;
-                self.relations.push(p);
+                self.relate(p);
             }
             Predicate::Eq(a, b) => {
                 let p = difference(self, a, b)?;
@@ -273,8 +297,8 @@ impl Facts {
             }
             Predicate::FitsU32(e) => {
                 let p = self.normal(e)?;
-                self.relations.push(p.scale(-1)?);
-                self.relations.push(p.plus(-i128::from(u32::MAX))?);
+                self.relate(p.scale(-1)?);
+                self.relate(p.plus(-i128::from(u32::MAX))?);
             }
         }
         Ok(())
@@ -288,7 +312,7 @@ impl Facts {
         for v in made.into_iter().rev() {
             if let Some(found) = self.definition(v) {
                 let whole = self.resolve(found, 0)?;
-                self.variables[v as usize].definition = Some(whole);
+                self.define(v, whole);
             }
         }
         Ok(())
@@ -305,7 +329,7 @@ impl Facts {
                 // A constant that is not 0, or no integer solution: keep the impossible relation 1 <= 0 for
                 // `settle` to find.
                 if !p.terms.is_empty() {
-                    self.relations.push(Poly::constant(1));
+                    self.relate(Poly::constant(1));
                 }
                 return Ok(());
             }
@@ -314,14 +338,14 @@ impl Facts {
             let Some((v, c)) =
                 found.filter(|(_, c)| last.is_none_or(|l: u128| c.unsigned_abs() < l))
             else {
-                self.relations.push(p.scale(-1)?);
-                self.relations.push(p);
+                self.relate(p.scale(-1)?);
+                self.relate(p);
                 return Ok(());
             };
             let rest = p.sub(&Poly::var(v).scale(c)?)?;
             made.push(v);
             if c.unsigned_abs() == 1 {
-                self.variables[v as usize].definition = Some(rest.scale(-c)?);
+                self.define(v, rest.scale(-c)?);
                 return Ok(());
             }
             let size = i128::try_from(c.unsigned_abs()).map_err(|_| SymError::Overflow)?;
@@ -332,8 +356,7 @@ impl Facts {
             }
             let name = format!("{}'", self.variables[v as usize].name);
             let t = self.fresh(name);
-            self.variables[v as usize].definition =
-                Some(Poly::var(t).sub(&whole.scale(c.signum())?)?);
+            self.define(v, Poly::var(t).sub(&whole.scale(c.signum())?)?);
             p = Poly::var(t).scale(c)?.add(&left)?;
             last = Some(c.unsigned_abs());
         }
@@ -360,11 +383,12 @@ impl Facts {
                     value: rest.scale(-*c)?,
                 };
                 self.products.push(rule);
+                self.settled = 0;
                 return Ok(());
             }
         }
-        self.relations.push(p.scale(-1)?);
-        self.relations.push(p);
+        self.relate(p.scale(-1)?);
+        self.relate(p);
         Ok(())
     }
 
@@ -378,13 +402,14 @@ impl Facts {
                 break;
             }
         }
-        Ok(!self.contradictory())
+        self.find_witnesses();
+        Ok(!self.witnesses.is_empty() || !self.contradictory())
     }
 
     /// Brings the relations to normal form. `false`: one of them is a false statement about numbers.
     fn resolve_relations(&mut self) -> Result<bool, SymError> {
         // Without bounds and without fuel: a relation must not be simplified by itself, or it would be lost.
-        self.bounds = Bounds::default();
+        let bounds = core::mem::take(&mut self.bounds);
         // A rule whose variables have been defined since is an equation again.
         let rules = core::mem::take(&mut self.products);
         for rule in rules {
@@ -403,18 +428,29 @@ impl Facts {
                 self.products.push(rule);
             }
         }
-        let mut relations: Vec<Poly> = Vec::with_capacity(self.relations.len());
-        for p in &self.relations {
+        let settled = self.settled;
+        let mut relations: Vec<Arc<Poly>> = Vec::with_capacity(self.relations.len());
+        relations.extend_from_slice(&self.relations[..settled]);
+        for p in &self.relations[settled..] {
             let p = self.resolve(p, 0)?;
             match p.as_constant() {
                 Some(k) if k > 0 => return Ok(false),
                 Some(_) => {}
-                None if relations.contains(&p) => {}
-                None => relations.push(p),
+                None if relations.iter().any(|r| **r == p) => {}
+                None => relations.push(Arc::new(p)),
             }
         }
-        let tied: Vec<Poly> = relations.iter().cloned().chain(self.ties()).collect();
-        self.bounds = Bounds::of(&tied);
+        let tied = || -> Vec<Arc<Poly>> { relations.iter().cloned().chain(self.ties()).collect() };
+        self.bounds = if settled == 0 {
+            Bounds::of(&tied())
+        } else if relations.len() > settled {
+            let mut bounds = bounds;
+            bounds.learn(&tied(), settled);
+            bounds
+        } else {
+            bounds
+        };
+        self.settled = relations.len();
         self.relations = relations;
         Ok(true)
     }
@@ -427,26 +463,25 @@ impl Facts {
             definitions.count()
         };
         let before = defined(self);
-        for v in 0..self.variables.len() {
-            let single = self.bounds.monomial(&vec![Atom::Var(v as u32)]).single();
-            if let (None, Some(k)) = (&self.variables[v].definition, single) {
-                self.variables[v].definition = Some(Poly::constant(k));
+        for v in 0..self.variable_count() {
+            let single = self.bounds.variable(v).single();
+            if let (None, Some(k)) = (self.definition(v), single) {
+                self.define(v, Poly::constant(k));
             }
         }
         // The pairs are taken up front: one that stays unsolved comes back as the same two relations.
-        let mut pairs: Vec<Poly> = Vec::new();
+        let mut pairs: Vec<Arc<Poly>> = Vec::new();
         for p in &self.relations {
-            let opposite = p.scale(-1)?;
             if solvable(p).next().is_some()
-                && self.relations.contains(&opposite)
-                && !pairs.contains(&opposite)
+                && self.relations.iter().any(|r| r.is_opposite(p))
+                && !pairs.iter().any(|r| r.is_opposite(p))
             {
-                pairs.push(p.clone());
+                pairs.push(Arc::clone(p));
             }
         }
         for p in pairs {
-            let opposite = p.scale(-1)?;
-            self.relations.retain(|r| *r != p && *r != opposite);
+            self.relations.retain(|r| *r != p && !r.is_opposite(&p));
+            self.settled = 0;
             let p = self.resolve(&p, 0)?;
             self.equate(p)?;
         }

@@ -56,6 +56,7 @@ mod predicate;
 mod prove;
 mod show;
 mod strided;
+mod witness;
 
 pub use bounds::Interval;
 pub use error::SymError;

@@ -34,6 +34,20 @@ pub(super) enum Atom {
     Max(Box<Poly>, Box<Poly>),
 }
 
+impl Atom {
+    /// The value, like that of a polynomial.
+    fn at(&self, value: &mut dyn FnMut(u32) -> Option<i128>) -> Option<i128> {
+        let quotient = |a: i128, b: i128| (b >= 1).then(|| a.div_euclid(b));
+        match self {
+            Atom::Var(v) => value(*v),
+            Atom::Floor(p, k) => quotient(p.at(value)?, *k),
+            Atom::Quotient(a, b) => quotient(a.at(value)?, b.at(value)?),
+            Atom::Min(a, b) => Some(a.at(value)?.min(b.at(value)?)),
+            Atom::Max(a, b) => Some(a.at(value)?.max(b.at(value)?)),
+        }
+    }
+}
+
 /// A product of atoms, sorted; empty is 1.
 pub(super) type Monomial = Vec<Atom>;
 
@@ -180,6 +194,26 @@ impl Poly {
         Ok(out)
     }
 
+    /// Whether the two add up to 0.
+    pub fn is_opposite(&self, other: &Poly) -> bool {
+        let mut pairs = self.terms.iter().zip(&other.terms);
+        self.terms.len() == other.terms.len()
+            && pairs.all(|((m, c), (n, d))| c.checked_neg() == Some(*d) && m == n)
+    }
+
+    /// The value where the variables have these; `None` if one has none, a divisor is below 1 or a number too large.
+    pub fn at(&self, value: &mut dyn FnMut(u32) -> Option<i128>) -> Option<i128> {
+        let mut sum = 0i128;
+        for (m, c) in &self.terms {
+            let mut product = *c;
+            for atom in m {
+                product = product.checked_mul(atom.at(value)?)?;
+            }
+            sum = sum.checked_add(product)?;
+        }
+        Some(sum)
+    }
+
     pub fn mul(&self, other: &Poly) -> Result<Poly, SymError> {
         let mut out = Poly::default();
         for (a, ca) in &self.terms {
@@ -238,7 +272,12 @@ pub(super) fn quotient(t: &Monomial, m: &Monomial) -> Option<Monomial> {
 
 pub(super) fn gcd(mut a: u128, mut b: u128) -> u128 {
     while b != 0 {
-        (a, b) = (b, a % b);
+        // Nearly all numbers are small, and the processor divides those itself.
+        let rest = match (u64::try_from(a), u64::try_from(b)) {
+            (Ok(a), Ok(b)) => u128::from(a % b),
+            _ => a % b,
+        };
+        (a, b) = (b, rest);
     }
     a
 }

@@ -10,6 +10,7 @@
 //! product rules that let `i <= m - 1`, `0 <= j < n` prove `i*n + j < m*n` for run-time `m` and `n`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::bounds::Bounds;
 use super::eliminate::{Row, infeasible, range};
@@ -68,15 +69,17 @@ impl Facts {
         let Some(row) = row_of(&p, &columns) else {
             return cheap;
         };
-        let mut negated = BTreeMap::from([(target, -1)]);
-        negated.extend(row.coefficients.iter().map(|(c, k)| (*c, *k)));
-        let mut opposite = BTreeMap::from([(target, 1)]);
-        for (c, k) in &row.coefficients {
-            let Some(k) = k.checked_neg() else {
-                return cheap;
-            };
-            opposite.insert(*c, k);
-        }
+        // It comes after all others.
+        let negative = row
+            .coefficients
+            .iter()
+            .map(|(c, k)| Some((*c, k.checked_neg()?)));
+        let Some(mut opposite) = negative.collect::<Option<Vec<_>>>() else {
+            return cheap;
+        };
+        opposite.push((target, 1));
+        let mut negated = row.coefficients;
+        negated.push((target, -1));
         let Some(constant) = row.constant.checked_neg() else {
             return cheap;
         };
@@ -196,6 +199,9 @@ impl Facts {
         if let Some(k) = p.as_constant() {
             return k <= 0;
         }
+        if self.witnessed_false(p) {
+            return false;
+        }
         if self.bounds().poly(p).high.is_some_and(|h| h <= 0) {
             return true;
         }
@@ -225,7 +231,7 @@ impl Facts {
 
     /// Whether the facts were shown to have no common assignment.
     pub(super) fn contradictory(&self) -> bool {
-        let all: Vec<&Poly> = self.relations().iter().collect();
+        let all: Vec<&Poly> = self.relations().iter().map(|p| &**p).collect();
         self.system(&all, &[])
             .is_some_and(|(rows, _)| infeasible(rows))
     }
@@ -262,28 +268,29 @@ impl Facts {
         assumed: &[&Poly],
         targets: &[&Poly],
     ) -> Option<(Vec<Row>, BTreeMap<Monomial, usize>)> {
-        let mut facts: BTreeSet<Poly> = BTreeSet::new();
+        let mut facts: BTreeSet<Arc<Poly>> = BTreeSet::new();
         let mut atoms: BTreeSet<Atom> = BTreeSet::new();
-        let ties: Vec<Poly> = self.ties().collect();
-        let mut queue: Vec<Poly> = assumed
+        let ties: Vec<Arc<Poly>> = self.ties().collect();
+        let mut queue: Vec<Arc<Poly>> = assumed
             .iter()
             .chain(targets)
-            .map(|g| (*g).clone())
+            .map(|g| Arc::new((*g).clone()))
             .collect();
         while let Some(p) = queue.pop() {
             for atom in p.terms.keys().flatten() {
-                if !atoms.insert(atom.clone()) {
+                if atoms.contains(atom) {
                     continue;
                 }
-                let mut found = defining(atom)?;
+                atoms.insert(atom.clone());
+                let defining = defining(atom)?.into_iter().map(Arc::new);
+                let mut found: Vec<Arc<Poly>> = defining.collect();
                 if let Atom::Var(v) = atom {
                     let all = self.relations().iter().chain(&ties);
                     let of_it = all.filter(|r| r.terms.keys().any(|m| mentions(m, *v)));
                     found.extend(of_it.cloned());
                 }
                 for fact in found {
-                    if !facts.contains(&fact) {
-                        facts.insert(fact.clone());
+                    if facts.insert(Arc::clone(&fact)) {
                         queue.push(fact);
                     }
                 }
@@ -293,29 +300,31 @@ impl Facts {
             }
         }
         let products = self.products(assumed, targets, &facts);
-        facts.extend(products);
+        facts.extend(products.into_iter().map(Arc::new));
         let mut columns: BTreeMap<Monomial, usize> = BTreeMap::new();
         for m in facts
             .iter()
+            .map(|p| &**p)
             .chain(assumed.iter().chain(targets).copied())
             .flat_map(|p| p.terms.keys())
             .filter(|m| !m.is_empty())
         {
-            let next = columns.len();
-            columns.entry(m.clone()).or_insert(next);
+            if !columns.contains_key(m) {
+                columns.insert(m.clone(), columns.len());
+            }
         }
         let mut rows: Vec<Row> = facts.iter().filter_map(|p| row_of(p, &columns)).collect();
         for (m, column) in &columns {
             let Interval { low, high } = self.bounds().monomial(m);
             if let Some(low) = low {
                 rows.push(Row {
-                    coefficients: BTreeMap::from([(*column, -1)]),
+                    coefficients: vec![(*column, -1)],
                     constant: low,
                 });
             }
             if let Some(constant) = high.and_then(i128::checked_neg) {
                 rows.push(Row {
-                    coefficients: BTreeMap::from([(*column, 1)]),
+                    coefficients: vec![(*column, 1)],
                     constant,
                 });
             }
@@ -324,9 +333,15 @@ impl Facts {
     }
 
     /// Consequences of pairs of facts for the products among the terms and the facts.
-    fn products(&self, assumed: &[&Poly], targets: &[&Poly], facts: &BTreeSet<Poly>) -> Vec<Poly> {
+    fn products(
+        &self,
+        assumed: &[&Poly],
+        targets: &[&Poly],
+        facts: &BTreeSet<Arc<Poly>>,
+    ) -> Vec<Poly> {
         let bounds: &Bounds = self.bounds();
-        let all: Vec<&Poly> = assumed.iter().copied().chain(facts).collect();
+        let facts = || facts.iter().map(|p| &**p);
+        let all: Vec<&Poly> = assumed.iter().copied().chain(facts()).collect();
         let wanted: BTreeSet<&Monomial> = all
             .iter()
             .chain(targets)
@@ -354,9 +369,8 @@ impl Facts {
                     if let Some(product) = above.and_then(|y| r.mul(&y).ok()) {
                         found.push(product);
                     }
-                    for s in facts
-                        .iter()
-                        .filter(|s| s.terms.contains_key(&single) && linear(s) && linear(r))
+                    for s in
+                        facts().filter(|s| s.terms.contains_key(&single) && linear(s) && linear(r))
                     {
                         if let Ok(product) = r.mul(s).and_then(|p| p.scale(-1)) {
                             found.push(product);
@@ -401,10 +415,11 @@ fn defining(atom: &Atom) -> Option<Vec<Poly>> {
 
 /// The row of `p <= 0`, if all its monomials have columns.
 fn row_of(p: &Poly, columns: &BTreeMap<Monomial, usize>) -> Option<Row> {
-    let coefficients = p
+    let mut coefficients = p
         .variable_terms()
         .map(|(m, c)| Some((*columns.get(m)?, c)))
-        .collect::<Option<_>>()?;
+        .collect::<Option<Vec<_>>>()?;
+    coefficients.sort_unstable_by_key(|(column, _)| *column);
     Some(Row {
         coefficients,
         constant: p.offset(),
