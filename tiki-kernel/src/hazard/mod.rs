@@ -17,6 +17,7 @@
 //! The barrier inside a reduction over several warps orders nothing for the author: whether there is one
 //! depends on the schedule.
 
+mod cells;
 pub mod check_barriers;
 mod conflict;
 mod count_elements;

@@ -1,11 +1,34 @@
 //! A set of elements of a shared allocation, a bit each. An access of a tile is as many elements as its threads hold, and
 //! a loop is walked twice: trees of them took a tenth of the compilation.
 
+use std::collections::HashMap;
+
 /// Elements by their offset. What cannot be inside shared memory is only known to be there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Offsets {
     words: Vec<u64>,
     outside: bool,
+}
+
+/// Something for each element.
+#[derive(Debug, Default)]
+pub(super) struct ByElement<T> {
+    inside: Vec<Option<T>>,
+    outside: HashMap<i64, Option<T>>,
+}
+
+impl<T: Copy> ByElement<T> {
+    /// An element's.
+    pub(super) fn slot(&mut self, at: i64) -> &mut Option<T> {
+        if !(0..MOST).contains(&at) {
+            return self.outside.entry(at).or_default();
+        }
+        let at = at as usize;
+        if self.inside.len() <= at {
+            self.inside.resize(at + 1, None);
+        }
+        &mut self.inside[at]
+    }
 }
 
 /// No allocation has as many elements.
@@ -37,6 +60,36 @@ impl Offsets {
 
     pub(super) fn clear(&mut self) {
         *self = Offsets::default();
+    }
+
+    /// Whether any element cannot be inside shared memory.
+    pub(super) fn has_outside(&self) -> bool {
+        self.outside
+    }
+
+    /// Whether all elements are below a number.
+    pub(super) fn are_below(&self, end: i64) -> bool {
+        let last = self.words.iter().rposition(|word| *word != 0);
+        let last = last.map_or(-1, |i| i as i64 * 64 + i64::from(self.words[i].ilog2()));
+        !self.outside && last < end
+    }
+
+    /// Whether all that `other` has is here; of what cannot be inside shared memory, that is not known.
+    pub(super) fn covers(&self, other: &Offsets) -> bool {
+        let mut words = other.words.iter().enumerate();
+        let here = |i: usize| self.words.get(i).copied().unwrap_or(0);
+        !other.outside && words.all(|(i, word)| word & !here(i) == 0)
+    }
+
+    /// Takes in what `other` has.
+    pub(super) fn add(&mut self, other: &Offsets) {
+        self.outside |= other.outside;
+        if self.words.len() < other.words.len() {
+            self.words.resize(other.words.len(), 0);
+        }
+        for (word, other) in self.words.iter_mut().zip(&other.words) {
+            *word |= other;
+        }
     }
 
     /// Leaves what both have.
@@ -98,6 +151,12 @@ mod tests {
                 assert_eq!(listed(&p), x);
                 assert_eq!(p.is_empty(), x.is_empty());
                 assert_eq!(p.meets(&q), !x.is_disjoint(&y));
+                let mut sum = p.clone();
+                sum.add(&q);
+                assert_eq!(listed(&sum), x.union(&y).copied().collect());
+                assert_eq!(p.covers(&q), y.is_subset(&x));
+                let end = x.last().map_or(0, |last| last + 1);
+                assert!(p.are_below(end) && (x.is_empty() || !p.are_below(end - 1)));
                 let (mut both, mut rest) = (p.clone(), p);
                 both.keep(&q);
                 rest.remove(&q);
@@ -108,6 +167,7 @@ mod tests {
             }
         }
         let odd: Offsets = [-1, i64::MAX].into_iter().collect();
+        assert!(odd.has_outside() && !odd.are_below(i64::MAX) && !odd.covers(&odd));
         assert!(!odd.is_empty() && !odd.contains(-1) && !odd.contains(i64::MAX));
     }
 }

@@ -4,6 +4,7 @@
 //! An allocation that reuses another's storage is followed like any other; besides, each access is held
 //! against those of the other lives since the last barrier, byte for byte, and what is written ends what lay there.
 
+use super::cells::Cells;
 use super::conflict::{Found, conflict, verb};
 use super::offsets::Offsets;
 use super::track_shared::{Access, Active, Kind, Walk};
@@ -11,6 +12,7 @@ use crate::ast::Span;
 use crate::diag::{Diag, codes};
 use crate::ir::{self, Touched};
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 impl Walk<'_, '_> {
     /// What the author's instructions touch is known by allocation alone.
@@ -57,12 +59,12 @@ impl Walk<'_, '_> {
         let cells = a.cells.as_ref().filter(|_| a.symbols.is_empty())?;
         let (_, from) = self.kernel.storage(a.alloc);
         let size = i64::from(self.kernel.shared[a.alloc].dtype.bytes());
-        let units = |(t, at): &(u32, i64)| {
-            let (t, first) = (*t, (i64::from(from) + at * size) / unit);
+        let units = |(t, at): (u32, i64)| {
+            let first = (i64::from(from) + at * size) / unit;
             (0..size / unit).map(move |i| (t, first + i))
         };
         Some(Access {
-            cells: Some(cells.iter().flat_map(units).collect()),
+            cells: Some(Rc::new(Cells::of(cells.iter().flat_map(units).collect()))),
             ..a.clone()
         })
     }
@@ -132,7 +134,7 @@ impl Walk<'_, '_> {
                     let gone: Offsets = bytes
                         .cells
                         .iter()
-                        .flatten()
+                        .flat_map(|cells| cells.iter())
                         .map(|(_, at)| (at - i64::from(from)).div_euclid(size))
                         .collect();
                     let w = &mut self.written[other];

@@ -13,6 +13,7 @@
 //! Run-time offsets that both accesses share cancel; where they differ, or a condition cannot be
 //! followed, the answer is unproven.
 
+use super::cells::{self, Cells};
 use super::conflict::{Found, conflict, verb};
 use super::evaluate::{Evaluator, Symbol};
 use super::offsets::Offsets;
@@ -22,9 +23,10 @@ use crate::diag::{Diag, Sink, codes};
 use crate::ir::asynchronous::{Async, Operand, TensorCopyKind};
 use crate::ir::{
     Barrier, Block, Coordinates, Dist, Kernel, Op, Place, SharedView, StmtKind, Uniform, Value,
-    Var, visit, within,
+    Var, visit,
 };
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 /// Tracks all shared memory.
 /// Of allocations that are followed elsewhere, what is asynchronous is not looked at here.
@@ -72,7 +74,7 @@ pub(super) struct Access {
     pub(super) span: Span,
     pub(super) kind: Kind,
     /// Thread and element offset; `None` if it cannot be followed.
-    pub(super) cells: Option<Vec<(u32, i64)>>,
+    pub(super) cells: Option<Rc<Cells>>,
     pub(super) symbols: BTreeMap<Symbol, i64>,
     pub(super) swizzle: (u32, u32, i32),
     pub(super) exact: bool,
@@ -349,8 +351,6 @@ impl<'a> Walk<'a, '_> {
 
     /// An access to all of a view: by the first and the last thread that are here, which stand for all.
     fn everything(&mut self, view: &SharedView, kind: Kind, span: Span, here: &Active) -> Access {
-        let shape = view.shape();
-        let count: u32 = shape.iter().product();
         let on = |t: &u32| here.threads.get(*t as usize) == Some(&true);
         let mut all = (0..self.kernel.threads).filter(on);
         // Nobody is here: nothing is touched.
@@ -358,16 +358,8 @@ impl<'a> Walk<'a, '_> {
             return self.placed(view, Vec::new(), kind, span, here);
         };
         let ends = [first, all.next_back().unwrap_or(first)];
-        let mut cells = Vec::with_capacity(2 * count as usize);
-        for i in 0..count {
-            let mut rest = i;
-            let mut at = vec![0; shape.len()];
-            for (c, n) in at.iter_mut().zip(&shape).rev() {
-                (*c, rest) = (rest % n, rest / n);
-            }
-            let linear = view.linear(&at);
-            cells.extend(ends.map(|t| (t, linear)));
-        }
+        let offsets = cells::all_of(view).into_iter();
+        let cells = offsets.flat_map(|at| ends.map(|t| (t, at))).collect();
         self.placed(view, cells, kind, span, here)
     }
 
@@ -397,21 +389,12 @@ impl<'a> Walk<'a, '_> {
         here: &Active,
     ) -> Access {
         let all = Coordinates::new(dist, shape.len());
-        let mut cells = Vec::with_capacity(here.threads.len() * all.values());
-        let active = |t: &usize| here.threads.get(*t) == Some(&true);
+        let holds = |t: &usize| kind != Kind::Write || first_holder(dist, *t as u32);
+        let active = |t: &usize| here.threads[*t] && holds(t);
         // A role's threads are dealt to from its first on.
         let count = dist.thread_count().max(1) as usize;
-        for thread in (0..here.threads.len()).filter(active) {
-            if kind == Kind::Write && !first_holder(dist, thread as u32) {
-                continue;
-            }
-            for value in 0..all.values() {
-                let at = all.at(thread % count, value);
-                if within(&at, shape) {
-                    cells.push((thread as u32, view.linear(&at)));
-                }
-            }
-        }
+        let threads = (0..here.threads.len()).filter(active);
+        let cells = cells::dealt(view, shape, &all, threads.map(|t| (t, t % count)));
         self.placed(view, cells, kind, span, here)
     }
 
@@ -460,7 +443,7 @@ impl<'a> Walk<'a, '_> {
             alloc: view.alloc,
             span,
             kind,
-            cells: known.then_some(cells),
+            cells: known.then(|| Rc::new(Cells::of(cells))),
             symbols,
             swizzle,
             exact: here.exact,
@@ -523,9 +506,12 @@ impl<'a> Walk<'a, '_> {
     fn inside(&mut self, a: &Access, name: &str) -> bool {
         let shared = &self.kernel.shared[a.alloc];
         let elements = i64::from(shared.bytes / shared.dtype.bytes());
-        let known = a.cells.iter().flatten().filter(|_| a.symbols.is_empty());
+        let known = a.cells.as_ref().filter(|_| a.exact && a.symbols.is_empty());
+        let Some(cells) = known.filter(|cells| !cells.elements().are_below(elements)) else {
+            return true;
+        };
         let outside = |at: i64| !(0..elements).contains(&at);
-        let Some((t, at)) = known.copied().find(|c| a.exact && outside(c.1)) else {
+        let Some((t, at)) = cells.iter().find(|c| outside(c.1)) else {
             return true;
         };
         let text = format!("thread {t} touches element {at} of `{name}`, which has {elements}");
@@ -542,9 +528,9 @@ impl<'a> Walk<'a, '_> {
         if a.kind != Kind::Read {
             match cells {
                 Some(cells) => {
-                    w.may.extend(cells.iter().map(|c| c.1));
+                    w.may.add(cells.elements());
                     if a.exact {
-                        w.must.extend(cells.iter().map(|c| c.1));
+                        w.must.add(cells.elements());
                     }
                 }
                 None => w.somewhere = true,
@@ -554,12 +540,10 @@ impl<'a> Walk<'a, '_> {
             }
         }
         let undefined = match cells {
-            Some(cells) => cells
-                .iter()
-                .find(|c| !w.may.contains(c.1))
-                .filter(|_| !w.somewhere)
-                .copied(),
-            None => None,
+            Some(cells) if !w.somewhere && !w.may.covers(cells.elements()) => {
+                cells.iter().find(|c| !w.may.contains(c.1))
+            }
+            _ => None,
         };
         let nothing = w.may.is_empty() && !w.somewhere;
         if a.kind == Kind::Read && (undefined.is_some() || nothing) && a.exact {
@@ -578,7 +562,7 @@ impl<'a> Walk<'a, '_> {
             }
             self.sink.push(diag);
         } else if a.kind == Kind::Read {
-            let proven = cells.is_some_and(|cells| cells.iter().all(|c| w.must.contains(c.1)));
+            let proven = cells.is_some_and(|cells| w.must.covers(cells.elements()));
             if !proven {
                 self.unproven.add(
                     a.span,

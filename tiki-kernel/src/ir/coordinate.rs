@@ -88,6 +88,16 @@ impl Coordinates {
     pub fn values(&self) -> usize {
         self.values.len()
     }
+    /// A thread's part of its coordinates.
+    #[must_use]
+    pub fn of_thread(&self, thread: usize) -> &[u32] {
+        &self.threads[thread]
+    }
+    /// A value's part of its coordinates.
+    #[must_use]
+    pub fn of_value(&self, value: usize) -> &[u32] {
+        &self.values[value]
+    }
     /// The coordinate of (thread, value).
     #[must_use]
     pub fn at(&self, thread: usize, value: usize) -> Coordinate {

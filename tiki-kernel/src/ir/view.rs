@@ -115,13 +115,16 @@ impl SharedView {
     /// The build-time part of the element offset of a coordinate, before the swizzle.
     #[must_use]
     pub fn linear(&self, at: &[u32]) -> i64 {
-        let mut sum = self.offset;
-        for (digits, &c) in self.axes.iter().zip(at) {
-            let mut c = c;
-            for d in digits {
-                sum += i64::from(c % d.extent) * d.stride;
-                c /= d.extent;
-            }
+        let axes = at.iter().enumerate();
+        self.offset + axes.map(|(axis, c)| self.step(axis, *c)).sum::<i64>()
+    }
+    /// What an index along an axis adds to that; nothing along an axis that the view does not have.
+    #[must_use]
+    pub fn step(&self, axis: usize, mut index: u32) -> i64 {
+        let mut sum = 0;
+        for d in self.axes.get(axis).into_iter().flatten() {
+            sum += i64::from(index % d.extent) * d.stride;
+            index /= d.extent;
         }
         sum
     }

@@ -123,7 +123,10 @@ pub(crate) fn compile_all(
             .collect();
         compiled = missing.len();
         let todo: Vec<&Instance> = missing.iter().map(|i| &instances[*i]).collect();
-        for (i, done) in missing.into_iter().zip(in_threads(&program, whole, &todo, &dumper)) {
+        for (i, done) in missing
+            .into_iter()
+            .zip(in_threads(&program, whole, &todo, &dumper))
+        {
             results[i] = done.output;
             let refused = done.diags.iter().any(|d| d.severity == Severity::Error);
             by_others += done.took;
