@@ -4,7 +4,7 @@
 //! as a set of bits too: most questions are answered by that alone.
 
 use super::offsets::Offsets;
-use crate::ir::{Coordinates, SharedView};
+use crate::ir::{Coordinates, SharedView, Steps};
 
 /// Pairs of a thread and an element's offset.
 pub(super) struct Cells {
@@ -28,40 +28,27 @@ impl Cells {
     }
 }
 
-/// What each index along each axis adds to the offset of an element of a view, for a tensor of this shape.
-fn steps(view: &SharedView, shape: &[u32]) -> Vec<Vec<i64>> {
-    let of = |axis: usize, n: u32| (0..n).map(move |c| view.step(axis, c)).collect();
-    let axes = shape.iter().enumerate();
-    axes.map(|(axis, n)| of(axis, *n)).collect()
-}
-
-/// What each of these threads touches of a tensor that is dealt to them.
+/// What each of these threads touches of a tensor that is dealt to them, and which of the dealt parts is theirs.
 pub(super) fn dealt(
     view: &SharedView,
     shape: &[u32],
     all: &Coordinates,
     threads: impl Iterator<Item = (usize, usize)>,
 ) -> Vec<(u32, i64)> {
-    let steps = steps(view, shape);
+    let steps = Steps::new(shape, |axis, c| view.step(axis, c));
     let mut cells = Vec::with_capacity(threads.size_hint().1.unwrap_or(0) * all.values());
-    for (thread, dealt_as) in threads {
-        let base = all.of_thread(dealt_as);
-        for value in 0..all.values() {
-            let mut axes = steps.iter().zip(base).zip(all.of_value(value));
-            // Past the end along an axis there is nothing.
-            let offset = axes.try_fold(view.offset, |sum, ((steps, a), b)| {
-                Some(sum + steps.get((a + b) as usize)?)
-            });
-            cells.extend(offset.map(|at| (thread as u32, at)));
-        }
+    for (thread, part) in threads {
+        let offsets = (0..all.values()).filter_map(|value| all.sum(&steps, part, value));
+        cells.extend(offsets.map(|at| (thread as u32, view.offset + at)));
     }
     cells
 }
 
 /// The offsets of all elements of a view, the last axis fastest.
 pub(super) fn all_of(view: &SharedView) -> Vec<i64> {
+    let steps = Steps::new(&view.shape(), |axis, c| view.step(axis, c));
     let mut offsets = vec![view.offset];
-    for axis in steps(view, &view.shape()) {
+    for axis in steps.axes() {
         let along = |at: i64| axis.iter().map(move |step| at + step);
         offsets = offsets.into_iter().flat_map(along).collect();
     }

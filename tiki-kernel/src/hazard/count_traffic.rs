@@ -13,12 +13,12 @@ use super::requests::{Request, Requests};
 use super::{count_elements, count_sectors};
 use crate::ast::Span;
 use crate::diag::{Diag, Sink, codes};
+use crate::ir::Coordinates;
 use crate::ir::asynchronous::Async;
 use crate::ir::visit::each;
 use crate::ir::{
     Access, Deny, Edge, Kernel, Mma, MmaKind, Op, Operand, SharedView, StmtKind, TensorType, Value,
 };
-use crate::ir::{Coordinates, within};
 use crate::report::Report;
 use crate::schedule::fragments::{self, How, Part, Side};
 use tiki_layout::banks::{BankError, SharedAccess};
@@ -141,7 +141,7 @@ pub(super) fn worst(
         for v in (0..all.values()).step_by(n) {
             let lanes: Vec<Option<usize>> = (first..(first + 32).min(threads))
                 .map(|thread| {
-                    let there = within(&all.at(thread, v), &t.shape);
+                    let there = all.inside(&t.shape, thread, v);
                     there.then_some(thread)
                 })
                 .collect();

@@ -10,8 +10,8 @@ use super::first_holder;
 use crate::ast::Span;
 use crate::diag::{Diag, Sink, codes};
 use crate::ir::{
-    Block, Coordinates, GlobalView, Kernel, MemoryOrder, StmtKind, Touched, Uniform, Value, visit,
-    within,
+    Block, Coordinates, GlobalView, Kernel, MemoryOrder, Steps, StmtKind, Touched, Uniform, Value,
+    visit,
 };
 use std::collections::HashMap;
 
@@ -93,21 +93,22 @@ impl<'a> Walk<'a, '_> {
         let Some(t) = self.kernel.values[value.0 as usize].ty.tensor() else {
             return;
         };
-        let rank = t.shape.len();
-        let all = Coordinates::new(&t.dist, rank);
+        let all = Coordinates::new(&t.dist, t.shape.len());
         let count = t.shape.iter().map(|n| *n as usize).product();
+        let stride = |axis: usize| t.shape[axis + 1..].iter().map(|n| i64::from(*n));
+        let steps = Steps::new(&t.shape, |axis, c| {
+            i64::from(c) * stride(axis).product::<i64>()
+        });
         // By an element's place in the order of rows.
         let mut owner: Vec<Option<u32>> = vec![None; count];
         for thread in (0..t.dist.thread_count()).filter(|i| first_holder(&t.dist, *i)) {
             for v in 0..all.values() {
-                let at = all.at(thread as usize, v);
-                if !within(&at, &t.shape) {
+                let Some(place) = all.sum(&steps, thread as usize, v) else {
                     continue;
-                }
-                let axes = at.iter().zip(&t.shape);
-                let place = axes.fold(0, |place, (i, n)| place * *n as usize + *i as usize);
-                if let Some(other) = owner[place].replace(thread) {
+                };
+                if let Some(other) = owner[place as usize].replace(thread) {
                     let name = &self.kernel.params[view.param].name;
+                    let at = all.at(thread as usize, v);
                     self.sink.push(
                         Diag::error(codes::DUPLICATE_WRITE, span, format!("threads {other} and {thread} both write element {at:?} of the tile of `{name}`"))
                             .note(format!("the value's map is {}", t.dist)),

@@ -9,7 +9,9 @@ use super::count_traffic::{Cost, priced, worst};
 use crate::diag::{Diag, Sink};
 use crate::ir::asynchronous::Async;
 use crate::ir::visit::each;
-use crate::ir::{Kernel, MmaKind, Op, Operand, Place, SharedView, StmtKind, TensorType, Xor};
+use crate::ir::{
+    Coordinates, Kernel, MmaKind, Op, Operand, Place, SharedView, Steps, StmtKind, TensorType, Xor,
+};
 use std::collections::BTreeSet;
 use tiki_layout::banks::SharedAccess;
 
@@ -60,13 +62,16 @@ impl Request {
         let stores = |thread: &usize| {
             self.kind != Kind::Store || super::first_holder(&t.dist, *thread as u32)
         };
+        let all = Coordinates::new(&t.dist, t.shape.len());
+        let steps = Steps::new(&t.shape, |axis, c| self.view.step(axis, c));
         worst(t, self.vector as usize, |lanes, v| {
             let address = |thread: usize| {
-                let at = t.dist.coordinate(thread, v, t.shape.len());
-                let linear = self.view.linear(&at);
-                swizzle.map_or(linear, |x| x.apply(linear)) * bytes
+                let linear = self.view.offset + all.sum(&steps, thread, v)?;
+                Some(swizzle.map_or(linear, |x| x.apply(linear)) * bytes)
             };
-            let at = lanes.iter().map(|lane| lane.filter(stores).map(address));
+            let at = lanes
+                .iter()
+                .map(|lane| lane.filter(stores).and_then(address));
             priced(match self.kind {
                 Kind::Load => SharedAccess::load(width, at),
                 Kind::Store => SharedAccess::store(width, at),

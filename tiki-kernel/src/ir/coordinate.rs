@@ -88,15 +88,21 @@ impl Coordinates {
     pub fn values(&self) -> usize {
         self.values.len()
     }
-    /// A thread's part of its coordinates.
-    #[must_use]
-    pub fn of_thread(&self, thread: usize) -> &[u32] {
-        &self.threads[thread]
+    fn each(&self, thread: usize, value: usize) -> impl Iterator<Item = u32> {
+        let (thread, value) = (self.threads[thread].iter(), self.values[value].iter());
+        thread.zip(value).map(|(a, b)| a + b)
     }
-    /// A value's part of its coordinates.
+    /// Whether the coordinate of (thread, value) is inside a shape.
     #[must_use]
-    pub fn of_value(&self, value: usize) -> &[u32] {
-        &self.values[value]
+    pub fn inside(&self, shape: &[u32], thread: usize, value: usize) -> bool {
+        let mut axes = self.each(thread, value).zip(shape);
+        axes.all(|(c, n)| c < *n)
+    }
+    /// The sum at the coordinate of (thread, value); `None` outside of the steps' shape.
+    #[must_use]
+    pub fn sum(&self, steps: &Steps, thread: usize, value: usize) -> Option<i64> {
+        let mut axes = self.each(thread, value).zip(&steps.0);
+        axes.try_fold(0, |sum, (c, steps)| Some(sum + steps.get(c as usize)?))
     }
     /// The coordinate of (thread, value).
     #[must_use]
@@ -106,6 +112,27 @@ impl Coordinates {
             *a += b;
         }
         at
+    }
+}
+
+/// A function of coordinates that is a sum over the axes: what each index along each axis adds to it.
+#[derive(Debug)]
+pub struct Steps(Vec<Vec<i64>>);
+
+impl Steps {
+    /// Of the coordinates inside a shape; `step` says what an index along an axis adds.
+    #[must_use]
+    pub fn new(shape: &[u32], step: impl Fn(usize, u32) -> i64) -> Steps {
+        let axes = shape.iter().enumerate();
+        Steps(
+            axes.map(|(axis, n)| (0..*n).map(|c| step(axis, c)).collect())
+                .collect(),
+        )
+    }
+    /// Axis by axis.
+    #[must_use]
+    pub fn axes(&self) -> &[Vec<i64>] {
+        &self.0
     }
 }
 

@@ -36,7 +36,7 @@ pub mod visit;
 mod written;
 
 pub use asynchronous::{Async, Mma, MmaKind, Operand, TensorCopy, TensorCopyKind, Transaction};
-pub use coordinate::{Coordinate, Coordinates, within};
+pub use coordinate::{Coordinate, Coordinates, Steps, within};
 pub use dist::{Dist, Mode};
 pub use op::{
     Binary, Compare, Const, Input, Map, Op, Reduce, ReduceOp, Region, Round, Scan, ScanOp, Shuffle,

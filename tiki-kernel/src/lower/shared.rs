@@ -22,7 +22,7 @@ use super::emit::Once;
 use super::global::{Shape, moved};
 use super::guards::guard;
 use super::tiles::Element;
-use crate::ir::{Coordinates, SharedView, TensorType, Value, Xor, within};
+use crate::ir::{Coordinates, SharedView, Steps, TensorType, Value, Xor};
 use crate::isa::{self, Space, Ty};
 use crate::ptx::Operand;
 use std::collections::HashMap;
@@ -39,15 +39,19 @@ pub(super) enum Plan {
 
 /// The offset of a coordinate, without the swizzle; coordinates past the shape continue the last digit.
 fn open_linear(view: &SharedView, at: &[u32]) -> i64 {
-    let mut sum = view.offset;
-    for (digits, &c) in view.axes.iter().zip(at) {
-        let mut c = c;
-        for (i, d) in digits.iter().enumerate() {
-            let last = i + 1 == digits.len();
-            let digit = if last { c } else { c % d.extent };
-            sum += i64::from(digit) * d.stride;
-            c /= d.extent;
-        }
+    let axes = at.iter().enumerate();
+    view.offset + axes.map(|(axis, c)| open_step(view, axis, *c)).sum::<i64>()
+}
+
+/// What an index along an axis adds to that.
+fn open_step(view: &SharedView, axis: usize, mut c: u32) -> i64 {
+    let mut sum = 0;
+    let digits = view.axes.get(axis).map_or(&[][..], Vec::as_slice);
+    for (i, d) in digits.iter().enumerate() {
+        let last = i + 1 == digits.len();
+        let digit = if last { c } else { c % d.extent };
+        sum += i64::from(digit) * d.stride;
+        c /= d.extent;
     }
     sum
 }
@@ -80,14 +84,14 @@ pub(super) fn plan(view: &SharedView, t: &TensorType) -> Plan {
         .collect();
     let (form, k) = constant_last(view, form, k);
     let threads = t.dist.thread_count() as usize;
+    let steps = Steps::new(&t.shape, |axis, c| open_step(view, axis, c));
     // Of all elements that are there, once: base of the thread, constant of the value.
     let mut parts = Vec::with_capacity(threads * t.dist.len());
     for thread in 0..threads {
         let base = form.at(thread as u32);
         for (v, k) in k.iter().enumerate() {
-            let at = all.at(thread, v);
-            if within(&at, &t.shape) {
-                if open_linear(view, &at) != base + k {
+            if let Some(sum) = all.sum(&steps, thread, v) {
+                if view.offset + sum != base + k {
                     return Plan::Each;
                 }
                 parts.push((base, *k));

@@ -5,7 +5,7 @@
 
 use crate::ir::visit::blocks_mut;
 use crate::ir::{
-    Block, Coordinates, Kernel, Op, SharedView, StmtKind, TensorType, Value, Xor, within,
+    Block, Coordinates, Kernel, Op, SharedView, Steps, StmtKind, TensorType, Value, Xor,
 };
 use crate::report::Report;
 
@@ -94,26 +94,25 @@ fn fits(tensor: &TensorType, all: &Coordinates, view: &SharedView, n: u32) -> bo
             return false;
         }
     }
-    let place = |at: &[u32]| {
-        let linear = view.linear(at);
-        match view.swizzle {
+    let steps = Steps::new(&tensor.shape, |axis, c| view.step(axis, c));
+    // Where an element is; `None` if there is none.
+    let place = |thread: usize, value: usize| {
+        let linear = view.offset + all.sum(&steps, thread, value)?;
+        Some(match view.swizzle {
             Some(x) if fixed => x.apply(linear),
             _ => linear,
-        }
+        })
     };
     (0..all.threads()).all(|t| {
         (0..all.values()).step_by(n as usize).all(|first| {
-            let (mut count, mut base, mut together) = (0, 0, true);
-            for j in 0..n as usize {
-                let at = all.at(t, first + j);
-                let place = place(&at);
-                if j == 0 {
-                    base = place;
+            let mut places = (first..first + n as usize).map(|v| place(t, v));
+            match places.next().flatten() {
+                Some(base) => {
+                    let wanted = (base + 1..base + i64::from(n)).map(Some);
+                    base % i64::from(n) == 0 && places.eq(wanted)
                 }
-                count += u32::from(within(&at, &tensor.shape));
-                together &= place == base + j as i64;
+                None => places.all(|p| p.is_none()),
             }
-            count == 0 || (count == n && base % i64::from(n) == 0 && together)
         })
     })
 }

@@ -2,7 +2,6 @@
 
 use super::{BANKS, BankError, LANES, WORD_BYTES};
 use crate::IndexMap;
-use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// Byte addresses of the lanes of one request. A lane that is predicated off has none.
@@ -193,14 +192,14 @@ impl SharedAccess {
         self.lanes_per_phase
     }
 
-    /// The distinct words of each phase.
-    pub fn words(&self) -> Vec<BTreeSet<i64>> {
+    /// The distinct words of each phase, in order.
+    pub fn words(&self) -> Vec<Vec<i64>> {
         let words = |lanes: &[Option<i64>]| {
-            lanes
-                .iter()
-                .flatten()
-                .flat_map(|a| self.words_at(*a))
-                .collect()
+            let there = lanes.iter().flatten();
+            let mut words: Vec<i64> = there.flat_map(|a| self.words_at(*a)).collect();
+            words.sort_unstable();
+            words.dedup();
+            words
         };
         self.addresses
             .chunks(self.lanes_per_phase)
@@ -251,7 +250,8 @@ impl SharedAccess {
             for (lane, address) in lanes {
                 for word in address.iter().flat_map(|a| self.words_at(*a)) {
                     let bank = word % BANKS;
-                    let wavefront = words.range(..word).filter(|w| *w % BANKS == bank).count();
+                    let before = words.iter().take_while(|w| **w < word);
+                    let wavefront = before.filter(|w| *w % BANKS == bank).count();
                     services.push(Service {
                         lane,
                         phase,
