@@ -97,25 +97,28 @@ pub fn bounds(function: &Function, holds: &[String]) -> BTreeMap<Option<u32>, Bo
     };
     let (free, uniform, core) = (marks(&free), marks(&uniform), marks(&core));
     let bases = moved_by_constants(function, &looped);
+    let (mut set, mut out) = (Vec::new(), Vec::new());
     for (i, inst) in function.insts() {
-        let (_, writes) = liveness::reads_and_writes(inst);
         let apart = warpgroups || (kind == Products::Alone && looped[i]);
         let counts = |r: &Reg| {
             let r = r.0 as usize;
             !(free[r] || (apart && uniform[r]))
         };
-        let after: Vec<Reg> = live.after(i).collect();
-        let only = writes.iter().filter(|w| !after.contains(w));
-        let mut out = after.clone();
-        out.extend(only);
-        out.sort_unstable();
-        out.dedup();
-        for mut set in [live.before(i).collect::<Vec<_>>(), out] {
+        // Both in order.
+        set.clear();
+        set.extend(live.before(i));
+        out.clear();
+        out.extend(live.after(i));
+        liveness::each_write(inst, |r| {
+            if let Err(place) = out.binary_search(&r) {
+                out.insert(place, r);
+            }
+        });
+        for set in [&mut set, &mut out] {
             if kind == Products::Alone {
-                set.sort_unstable();
                 let beside = |r: &Reg| set.binary_search(r).is_ok();
                 let again = |r: &Reg| bases.get(r).is_some_and(beside);
-                set = set.iter().copied().filter(|r| !again(r)).collect();
+                *set = set.iter().copied().filter(|r| !again(r)).collect();
             }
             let mut need = Need::default();
             for r in set.iter().filter(|r| counts(r)) {

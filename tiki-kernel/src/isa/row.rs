@@ -91,6 +91,10 @@ pub struct Form {
     pub slots: Vec<Slot>,
     /// Operands.
     pub pats: Vec<Pat>,
+    /// It reads or writes the carry, a register that no operand names.
+    carries: bool,
+    /// One of the operands is a condition.
+    pub conditional: bool,
 }
 
 /// One word of a row's text.
@@ -180,9 +184,15 @@ impl Row {
     /// The notations, read once.
     #[must_use]
     pub fn form(&self) -> &Form {
-        self.form.get_or_init(|| Form {
-            slots: self.text.split_whitespace().map(read_slot).collect(),
-            pats: self.operands.split_whitespace().map(read_pat).collect(),
+        self.form.get_or_init(|| {
+            let slots: Vec<Slot> = self.text.split_whitespace().map(read_slot).collect();
+            let pats: Vec<Pat> = self.operands.split_whitespace().map(read_pat).collect();
+            Form {
+                carries: slots.iter().any(|s| s.name == "cc"),
+                conditional: pats.iter().any(|p| p.kind == Kind::Condition),
+                slots,
+                pats,
+            }
         })
     }
     /// The first word.
@@ -193,7 +203,7 @@ impl Row {
     /// Whether it reads or writes the carry, a register that no operand names.
     #[must_use]
     pub fn carries(&self) -> bool {
-        self.slot("cc").is_some()
+        self.form().carries
     }
     /// Place of a modifier.
     #[must_use]

@@ -5,7 +5,7 @@
 //! (a 64-bit one is two, a 16-bit one is one) and predicates apart; a value written but never read
 //! still takes its register at that point.
 
-use super::{Function, Imm, Label, Operand, Reg, Regs, Stmt, verify::targets};
+use super::{Function, Imm, Inst, Label, Operand, Reg, Regs, Stmt, verify::targets};
 use crate::isa::row::Kind;
 use crate::isa::{Ty, effects::Flow};
 use std::cell::OnceCell;
@@ -23,9 +23,11 @@ pub struct Pressure {
 /// Liveness of a function.
 #[derive(Debug)]
 pub struct Liveness {
-    /// Sets of registers, one of `width` words before each statement and after each.
+    /// Sets of registers, one of `width` words before each statement.
     before: Vec<u64>,
+    /// And one after each that another than the next may follow: which of these is a statement's own.
     after: Vec<u64>,
+    own: Vec<Option<usize>>,
     width: usize,
     tys: Vec<Ty>,
     written: Vec<Regs>,
@@ -42,6 +44,8 @@ struct Facts {
     falls: bool,
     /// Statements that may follow besides.
     jumps: Vec<usize>,
+    /// The number of its set after it, if it is not the next statement's.
+    own: Option<usize>,
 }
 
 /// 32-bit registers that a register of this type takes; predicates take none.
@@ -54,29 +58,46 @@ pub fn words(t: Ty) -> u32 {
     }
 }
 
-/// Registers an instruction reads and writes; guards and parts of addresses are read. A sum whose condition
-/// is the constant false begins at zero: what it updates is not read.
+/// Registers an instruction reads and writes: see [`each_read`].
 #[must_use]
-pub fn reads_and_writes(inst: &super::Inst) -> (Regs, Regs) {
+pub fn reads_and_writes(inst: &Inst) -> (Regs, Regs) {
     let (mut reads, mut writes) = (Regs::default(), Regs::default());
+    each_read(inst, |r| reads.push(r));
+    each_write(inst, |r| writes.push(r));
+    (reads, writes)
+}
+
+/// Goes through the registers that an instruction reads; guards and parts of addresses are read. A sum whose condition
+/// is the constant false begins at zero: what it updates is not read.
+pub fn each_read(inst: &Inst, mut read: impl FnMut(Reg)) {
     if let Some(guard) = &inst.guard {
-        reads.push(guard.reg);
+        read(guard.reg);
     }
-    let pats = &inst.op.row.form().pats;
-    let zero = Operand::Imm(Imm::Int(0));
-    let anew =
-        (inst.operands.iter().zip(pats)).any(|(o, p)| p.kind == Kind::Condition && *o == zero);
-    for (o, pat) in inst.operands.iter().zip(pats) {
+    let form = inst.op.row.form();
+    let zero = |o: &Operand| matches!(o, Operand::Imm(Imm::Int(0)));
+    let mut operands = inst.operands.iter().zip(&form.pats);
+    let anew = form.conditional && operands.any(|(o, p)| p.kind == Kind::Condition && zero(o));
+    for (o, pat) in inst.operands.iter().zip(&form.pats) {
+        let whole = pat.read && !(pat.write && anew);
         o.visit(&mut |r, in_address| {
-            if (pat.read && !(pat.write && anew)) || in_address {
-                reads.push(r);
-            }
-            if pat.write && !in_address {
-                writes.push(r);
+            if whole || in_address {
+                read(r);
             }
         });
     }
-    (reads, writes)
+}
+
+/// Goes through the registers that an instruction writes.
+pub fn each_write(inst: &Inst, mut write: impl FnMut(Reg)) {
+    for (o, pat) in inst.operands.iter().zip(&inst.op.row.form().pats) {
+        if pat.write {
+            o.visit(&mut |r, in_address| {
+                if !in_address {
+                    write(r);
+                }
+            });
+        }
+    }
 }
 
 /// Finds it.
@@ -97,6 +118,7 @@ pub fn run(f: &Function) -> Liveness {
         .collect();
     let mut written = Vec::with_capacity(body.len());
     let mut facts = Vec::with_capacity(body.len());
+    let mut apart = 0;
     for s in body {
         let (reads, writes, kills, falls, jumps) = match s {
             Stmt::Inst(inst) => {
@@ -109,29 +131,38 @@ pub fn run(f: &Function) -> Liveness {
             }
             _ => (Regs::default(), Regs::default(), true, true, vec![]),
         };
+        let own = (!falls || !jumps.is_empty()).then(|| {
+            apart += 1;
+            apart - 1
+        });
         written.push(writes);
         facts.push(Facts {
             reads,
             kills,
             falls,
             jumps,
+            own,
         });
     }
     let mut before = vec![0u64; width * (body.len() + 1)];
-    let mut after = vec![0u64; width * body.len()];
+    let mut after = vec![0u64; width * apart];
     let (mut changed, mut set) = (true, vec![0u64; width]);
     while changed {
         changed = false;
+        set.fill(0);
         for i in (0..body.len()).rev() {
             let fact = &facts[i];
-            let falls = fact.falls.then_some(i + 1);
-            set.fill(0);
-            for n in fact.jumps.iter().copied().chain(falls) {
-                for (a, b) in set.iter_mut().zip(&before[width * n..width * (n + 1)]) {
-                    *a |= b;
+            // Else the set is what is wanted before the next statement, which alone follows.
+            if let Some(own) = fact.own {
+                let falls = fact.falls.then_some(i + 1);
+                set.fill(0);
+                for n in fact.jumps.iter().copied().chain(falls) {
+                    for (a, b) in set.iter_mut().zip(&before[width * n..width * (n + 1)]) {
+                        *a |= b;
+                    }
                 }
+                after[width * own..width * (own + 1)].copy_from_slice(&set);
             }
-            after[width * i..width * (i + 1)].copy_from_slice(&set);
             if fact.kills {
                 for r in &written[i] {
                     set[r.0 as usize / 64] &= !(1 << (r.0 % 64));
@@ -150,6 +181,7 @@ pub fn run(f: &Function) -> Liveness {
     Liveness {
         before,
         after,
+        own: facts.into_iter().map(|f| f.own).collect(),
         width,
         tys: f.regs.clone(),
         written,
@@ -180,7 +212,10 @@ impl Liveness {
         &self.before[self.width * stmt..self.width * (stmt + 1)]
     }
     fn set_after(&self, stmt: usize) -> &[u64] {
-        &self.after[self.width * stmt..self.width * (stmt + 1)]
+        match self.own[stmt] {
+            Some(own) => &self.after[self.width * own..self.width * (own + 1)],
+            None => self.set_before(stmt + 1),
+        }
     }
     /// Registers wanted just before a statement.
     pub fn before(&self, stmt: usize) -> impl Iterator<Item = Reg> {

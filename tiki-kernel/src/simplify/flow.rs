@@ -1,7 +1,7 @@
 //! Basic blocks, who dominates whom, and who defines what.
 
 use crate::isa::effects::Flow;
-use crate::ptx::liveness::reads_and_writes;
+use crate::ptx::liveness::{each_read, each_write};
 use crate::ptx::{Function, Inst, Operand, Reg, Stmt};
 use std::collections::HashMap;
 
@@ -129,10 +129,10 @@ impl Defs {
             only: vec![None; f.regs.len()],
         };
         for (i, inst) in f.insts() {
-            for r in reads_and_writes(inst).1 {
+            each_write(inst, |r| {
                 defs.count[r.0 as usize] += 1;
                 defs.only[r.0 as usize] = inst.guard.is_none().then_some(i);
-            }
+            });
         }
         defs
     }
@@ -150,9 +150,7 @@ impl Defs {
 pub(super) fn uses(f: &Function) -> Vec<u32> {
     let mut uses = vec![0; f.regs.len()];
     for (_, inst) in f.insts() {
-        for r in reads_and_writes(inst).0 {
-            uses[r.0 as usize] += 1;
-        }
+        each_read(inst, |r| uses[r.0 as usize] += 1);
     }
     uses
 }

@@ -3,9 +3,9 @@
 //! The offset must stay within 24 bits, and sums of 32-bit (shared) addresses must not have wrapped: a
 //! negative constant is left alone there.
 
-use super::flow::{Defs, inst};
+use super::flow::{Defs, inst, inst_mut};
 use crate::isa::rows::int;
-use crate::ptx::{Base, Function, Imm, Operand, Stmt};
+use crate::ptx::{Base, Function, Imm, Operand};
 
 /// Largest offset of an access.
 const REACH: i64 = (1 << 23) - 1;
@@ -30,24 +30,25 @@ pub fn run(f: &mut Function) -> bool {
     let mut changed = false;
     for at in 0..n {
         let Some(i) = inst(f, at) else { continue };
-        let mut operands = i.operands.clone();
-        let mut moved = false;
-        for o in &mut operands {
-            if let Operand::Addr {
+        let folded = |o: &Operand| match o {
+            Operand::Addr {
                 base: Base::Reg(r),
                 offset,
                 coords,
-            } = o
-                && coords.is_empty()
-                && let Some((y, c)) = sum_of(f, *r)
-                && (-REACH..=REACH).contains(&(*offset + c))
-            {
-                (*r, *offset, moved) = (y, *offset + c, true);
+            } if coords.is_empty() => {
+                let (y, c) = sum_of(f, *r)?;
+                let sum = offset + c;
+                (-REACH..=REACH)
+                    .contains(&sum)
+                    .then(|| Operand::addr(y, sum))
             }
-        }
-        if moved && let Some(Stmt::Inst(i)) = f.body.as_mut().and_then(|b| b.get_mut(at)) {
-            i.operands = operands;
-            changed = true;
+            _ => None,
+        };
+        let new = i.operands.iter().map(folded).enumerate();
+        let new: Vec<_> = new.filter_map(|(n, o)| Some((n, o?))).collect();
+        changed |= !new.is_empty();
+        if let Some(i) = inst_mut(f, at) {
+            new.into_iter().for_each(|(n, o)| i.operands[n] = o);
         }
     }
     changed

@@ -34,7 +34,7 @@ use crate::ptx::{Function, Module};
 pub type Pass = fn(&mut Function) -> bool;
 
 /// The passes that run to a fixed point, named, in order.
-pub static PASSES: &[(&str, Pass)] = &[
+pub static PASSES: [(&str, Pass); 6] = [
     ("propagate_copies", propagate_copies::run),
     ("fold_constants", fold_constants::run),
     ("share_values", share_values::run),
@@ -50,15 +50,23 @@ const ROUNDS: usize = 6;
 /// changed something. Returns how many products were fused.
 pub fn run(module: &mut Module, contract: bool, seen: &mut dyn FnMut(&str, &Module)) -> usize {
     let mut fused = 0;
+    // Changes so far, and of each pass after how many it last found nothing to do: until the next it will find nothing.
+    let (mut changes, mut idle) = (0_u32, [None; PASSES.len()]);
     for round in 0..ROUNDS {
         let mut changed = false;
-        for (name, pass) in PASSES {
+        for ((name, pass), idle) in PASSES.iter().zip(&mut idle) {
+            if *idle == Some(changes) {
+                continue;
+            }
             let mut now = false;
             for f in &mut module.functions {
                 now |= pass(f);
             }
             if now {
                 seen(name, module);
+                changes += 1;
+            } else {
+                *idle = Some(changes);
             }
             changed |= now;
         }
@@ -67,6 +75,7 @@ pub fn run(module: &mut Module, contract: bool, seen: &mut dyn FnMut(&str, &Modu
                 fused += contract_products::run(f);
             }
             seen("contract_products", module);
+            changes += 1;
             changed |= fused > 0;
         }
         if !changed {

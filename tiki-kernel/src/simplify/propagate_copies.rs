@@ -1,7 +1,7 @@
 //! Uses of a copy read its source.
 
 use super::flow::{Defs, blocks, copied, uses};
-use crate::ptx::liveness::reads_and_writes;
+use crate::ptx::liveness::{each_write, reads_and_writes};
 use crate::ptx::{Function, Imm, Inst, Operand, Reg, Stmt};
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ pub fn run(f: &mut Function) -> bool {
 /// A copy of a value is the value.
 fn values(f: &mut Function) -> bool {
     let defs = Defs::of(f);
-    let mut source: HashMap<Reg, Operand> = HashMap::new();
+    let mut source: Vec<Option<Operand>> = vec![None; f.regs.len()];
     for (i, inst) in f.insts() {
         if let Some((d, s)) = copied(inst)
             && defs.single(d) == Some(i)
@@ -27,7 +27,7 @@ fn values(f: &mut Function) -> bool {
                 _ => f.ty(d) != crate::isa::Ty::Pred && f.ty(d).bits() >= 32,
             };
             if stable {
-                source.insert(d, s.clone());
+                source[d.0 as usize] = Some(s.clone());
             }
         }
     }
@@ -35,9 +35,9 @@ fn values(f: &mut Function) -> bool {
     for s in f.body.iter_mut().flatten() {
         if let Stmt::Inst(inst) = s {
             changed |= replace(inst, &|r| {
-                let mut o = source.get(&r)?;
+                let mut o = source[r.0 as usize].as_ref()?;
                 while let Operand::Reg(r) = o
-                    && let Some(next) = source.get(r)
+                    && let Some(next) = &source[r.0 as usize]
                 {
                     o = next;
                 }
@@ -61,8 +61,8 @@ fn within_blocks(f: &mut Function) -> bool {
         for s in &mut body[first..last] {
             let Stmt::Inst(inst) = s else { continue };
             changed |= replace(inst, &|r| source.get(&r).map(|s| Operand::Reg(*s)));
-            for w in reads_and_writes(inst).1 {
-                source.retain(|d, s| *d != w && *s != w);
+            if !source.is_empty() {
+                each_write(inst, |w| source.retain(|d, s| *d != w && *s != w));
             }
             if let Some((d, Operand::Reg(s))) = copied(inst)
                 && d != *s

@@ -1,7 +1,7 @@
 //! What nobody reads is not computed: pure instructions and plain loads whose results are dead.
 
 use crate::isa::effects::{PURE, Where};
-use crate::ptx::liveness::{self, reads_and_writes};
+use crate::ptx::liveness::{self, each_read, each_write};
 use crate::ptx::{Function, Inst, Stmt};
 
 /// Removes; whether anything changed.
@@ -18,10 +18,11 @@ pub fn run(f: &mut Function) -> bool {
             let here = at;
             at += 1;
             match s {
-                Stmt::Inst(i) if removable(i) => reads_and_writes(i)
-                    .1
-                    .iter()
-                    .any(|r| live.wanted_after(here, *r)),
+                Stmt::Inst(i) if removable(i) => {
+                    let mut wanted = false;
+                    each_write(i, |r| wanted |= live.wanted_after(here, r));
+                    wanted
+                }
                 _ => true,
             }
         });
@@ -39,45 +40,53 @@ fn unread(f: &mut Function) -> bool {
         return false;
     };
     let mut count = vec![0_u32; f.regs.len()];
-    let facts: Vec<_> = body
-        .iter()
-        .map(|s| match s {
-            Stmt::Inst(i) => {
-                let (reads, writes) = reads_and_writes(i);
-                reads.iter().for_each(|r| count[r.0 as usize] += 1);
-                let can = removable(i) && !writes.is_empty();
-                (reads, writes, can)
-            }
-            _ => Default::default(),
-        })
-        .collect();
-    let mut writers: Vec<Vec<usize>> = vec![Vec::new(); f.regs.len()];
-    for (at, (_, writes, can)) in facts.iter().enumerate() {
-        if *can {
-            writes.iter().for_each(|r| writers[r.0 as usize].push(at));
+    for s in body.iter() {
+        if let Stmt::Inst(i) = s {
+            each_read(i, |r| count[r.0 as usize] += 1);
         }
     }
+    let (mut writers, mut look) = (Vec::new(), Vec::new());
+    for (at, s) in body.iter().enumerate() {
+        if let Stmt::Inst(i) = s
+            && removable(i)
+        {
+            let before = writers.len();
+            each_write(i, |r| writers.push((r, at)));
+            let mut own = writers[before..].iter();
+            if writers.len() > before && own.all(|(r, _)| count[r.0 as usize] == 0) {
+                look.push(at);
+            }
+        }
+    }
+    if look.is_empty() {
+        return false;
+    }
+    writers.sort_unstable();
     let mut dead = vec![false; body.len()];
-    let mut look: Vec<usize> = (0..body.len()).filter(|at| facts[*at].2).collect();
     while let Some(at) = look.pop() {
-        let (reads, writes, _) = &facts[at];
-        if dead[at] || writes.iter().any(|r| count[r.0 as usize] > 0) {
+        let Stmt::Inst(i) = &body[at] else { continue };
+        let mut wanted = dead[at];
+        each_write(i, |r| wanted |= count[r.0 as usize] > 0);
+        if wanted {
             continue;
         }
         dead[at] = true;
-        for r in reads {
-            count[r.0 as usize] -= 1;
-            if count[r.0 as usize] == 0 {
-                look.extend(&writers[r.0 as usize]);
+        each_read(i, |r| {
+            let left = &mut count[r.0 as usize];
+            *left -= 1;
+            if *left == 0 {
+                let first = writers.partition_point(|(w, _)| *w < r);
+                let of_it = writers[first..].iter().take_while(|(w, _)| *w == r);
+                look.extend(of_it.map(|(_, at)| at));
             }
-        }
+        });
     }
     let mut at = 0;
     body.retain(|_| {
         at += 1;
         !dead[at - 1]
     });
-    dead.contains(&true)
+    true
 }
 
 fn removable(i: &Inst) -> bool {

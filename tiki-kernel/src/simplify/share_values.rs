@@ -22,7 +22,9 @@ pub fn run(f: &mut Function) -> bool {
     let Blocks { ranges, above } = blocks(f);
     // By a hash of what they compute: block, place, and where the results are.
     let mut known: HashMap<u64, Vec<(usize, usize, Regs)>> = HashMap::new();
-    let mut renamed: HashMap<Reg, Reg> = HashMap::new();
+    // Registers that have another's value: which.
+    let mut renamed: Vec<Option<Reg>> = vec![None; f.regs.len()];
+    let renamed_to = |renamed: &[Option<Reg>], r: Reg| renamed[r.0 as usize].unwrap_or(r);
     let mut dead = Vec::new();
     let dominates = |a: usize, mut b: usize| loop {
         if a == b {
@@ -38,15 +40,15 @@ pub fn run(f: &mut Function) -> bool {
             let Some(Stmt::Inst(i)) = f.body.as_mut().and_then(|body| body.get_mut(at)) else {
                 continue;
             };
-            if !renamed.is_empty() {
+            if !dead.is_empty() {
                 let pats = i.op.row.form().pats.iter();
                 for (o, pat) in i.operands.iter_mut().zip(pats) {
                     if !pat.write {
-                        o.map(&mut |r| renamed.get(&r).copied().unwrap_or(r));
+                        o.map(&mut |r| renamed_to(&renamed, r));
                     }
                 }
                 if let Some(g) = &mut i.guard {
-                    g.reg = renamed.get(&g.reg).copied().unwrap_or(g.reg);
+                    g.reg = renamed_to(&renamed, g.reg);
                 }
             }
             let Some(i) = inst(f, at) else { continue };
@@ -72,7 +74,9 @@ pub fn run(f: &mut Function) -> bool {
             });
             match found {
                 Some((_, _, regs)) => {
-                    renamed.extend(writes.iter().copied().zip(regs.iter().copied()));
+                    for (from, to) in writes.iter().zip(regs) {
+                        renamed[from.0 as usize] = Some(*to);
+                    }
                     dead.push(at);
                 }
                 None => {

@@ -7,8 +7,8 @@
 
 use super::flow::{Blocks, Defs, blocks};
 use crate::isa::effects::Flow;
-use crate::ptx::liveness::{self, reads_and_writes, words};
-use crate::ptx::{Function, Operand, Reg, Stmt};
+use crate::ptx::liveness::{self, each_read, reads_and_writes, words};
+use crate::ptx::{Function, Operand, Stmt};
 use std::collections::HashMap;
 
 /// Sinks; whether anything changed.
@@ -21,11 +21,9 @@ pub fn run(f: &mut Function) -> bool {
             .partition_point(|(first, _)| *first <= at)
             .saturating_sub(1)
     };
-    let mut users: HashMap<Reg, Vec<usize>> = HashMap::new();
+    let mut users: Vec<Vec<usize>> = vec![Vec::new(); f.regs.len()];
     for (at, inst) in f.insts() {
-        for r in reads_and_writes(inst).0 {
-            users.entry(r).or_default().push(at);
-        }
+        each_read(inst, |r| users[r.0 as usize].push(at));
     }
     let live = liveness::run(f);
     let body = f.body.take().unwrap_or_default();
@@ -48,7 +46,7 @@ pub fn run(f: &mut Function) -> bool {
             continue;
         }
         let mut sites = (writes.iter())
-            .flat_map(|r| users.get(r).into_iter().flatten())
+            .flat_map(|r| &users[r.0 as usize])
             .map(|use_at| place(*use_at, &goal));
         let Some(first) = sites.next() else { continue };
         let mut to = block_of(first);
@@ -87,7 +85,7 @@ pub fn run(f: &mut Function) -> bool {
         let saved: u32 = writes.iter().map(|r| words(f.regs[r.0 as usize])).sum();
         // What an operand's own move will free again counts for nothing: it comes after this one.
         let movable = reads.iter().all(|r| {
-            let only = users.get(r).is_some_and(|u| u.iter().all(|u| *u == at));
+            let only = users[r.0 as usize].iter().all(|u| *u == at);
             let pure = defs.single(*r).is_some_and(|d| match &body[d] {
                 Stmt::Inst(i) => i.is_pure(),
                 _ => false,
