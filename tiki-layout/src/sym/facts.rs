@@ -394,20 +394,24 @@ impl Facts {
 
     /// Restores the invariant. `false`: the facts have no common assignment.
     fn settle(&mut self) -> Result<bool, SymError> {
+        let mut new = 0;
         for _ in 0..MAX_PASSES {
-            if !self.resolve_relations()? || self.bounds.contradictory() {
-                return Ok(false);
+            match self.resolve_relations()? {
+                Some(first) if !self.bounds.contradictory() => new = first,
+                _ => return Ok(false),
             }
-            if !self.solve_pinned()? {
+            if !self.solve_pinned(new)? {
                 break;
             }
+            new = 0;
         }
-        self.find_witnesses();
+        self.find_witnesses(new);
         Ok(!self.witnesses.is_empty() || !self.contradictory())
     }
 
-    /// Brings the relations to normal form. `false`: one of them is a false statement about numbers.
-    fn resolve_relations(&mut self) -> Result<bool, SymError> {
+    /// Brings the relations to normal form; which is the first that was not settled. `None`: one of them is a false
+    /// statement about numbers.
+    fn resolve_relations(&mut self) -> Result<Option<usize>, SymError> {
         // Without bounds and without fuel: a relation must not be simplified by itself, or it would be lost.
         let bounds = core::mem::take(&mut self.bounds);
         // A rule whose variables have been defined since is an equation again.
@@ -434,7 +438,7 @@ impl Facts {
         for p in &self.relations[settled..] {
             let p = self.resolve(p, 0)?;
             match p.as_constant() {
-                Some(k) if k > 0 => return Ok(false),
+                Some(k) if k > 0 => return Ok(None),
                 Some(_) => {}
                 None if relations.iter().any(|r| **r == p) => {}
                 None => relations.push(Arc::new(p)),
@@ -452,12 +456,12 @@ impl Facts {
         };
         self.settled = relations.len();
         self.relations = relations;
-        Ok(true)
+        Ok(Some(settled))
     }
 
     /// Defines variables that the relations leave one value, and solves pairs `p <= 0`, `-p <= 0` that a later
-    /// definition has made solvable. `true`: something was defined.
-    fn solve_pinned(&mut self) -> Result<bool, SymError> {
+    /// definition has made solvable. The relations before `new` had their turn. `true`: something was defined.
+    fn solve_pinned(&mut self, new: usize) -> Result<bool, SymError> {
         let defined = |facts: &Facts| {
             let definitions = facts.variables.iter().filter(|v| v.definition.is_some());
             definitions.count()
@@ -470,15 +474,13 @@ impl Facts {
             }
         }
         // The pairs are taken up front: one that stays unsolved comes back as the same two relations.
-        let mut pairs: Vec<Arc<Poly>> = Vec::new();
-        for p in &self.relations {
-            if solvable(p).next().is_some()
-                && self.relations.iter().any(|r| r.is_opposite(p))
-                && !pairs.iter().any(|r| r.is_opposite(p))
-            {
-                pairs.push(Arc::clone(p));
-            }
+        let mut pairs: Vec<usize> = Vec::new();
+        for (at, p) in self.relations.iter().enumerate().skip(new) {
+            let earlier = self.relations[..at].iter().position(|r| r.is_opposite(p));
+            pairs.extend(earlier.filter(|_| solvable(p).next().is_some()));
         }
+        pairs.sort_unstable();
+        let pairs: Vec<Arc<Poly>> = pairs.iter().map(|at| self.relations[*at].clone()).collect();
         for p in pairs {
             self.relations.retain(|r| *r != p && !r.is_opposite(&p));
             self.settled = 0;
