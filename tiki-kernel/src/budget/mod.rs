@@ -12,6 +12,7 @@ pub mod registers;
 pub mod residency;
 pub mod roles;
 pub mod shared_memory;
+mod weights;
 
 use crate::artifact::Usage;
 use crate::diag::{Diag, Sink, codes};

@@ -24,6 +24,7 @@
 //! instead, and packs what exceeds the seven predicates of the hardware into registers.
 
 use super::occupancy;
+use super::weights::{Need, Weights, both, count, has, insert, marks};
 use crate::diag::{Diag, Sink, codes};
 use crate::ir::Kernel;
 use crate::isa::effects::{Async, Group, Where};
@@ -90,57 +91,48 @@ pub fn bounds(function: &Function, holds: &[String]) -> BTreeMap<Option<u32>, Bo
         .saturating_sub(PREDICATES)
         .div_ceil(PACKED);
     let mut peaks: BTreeMap<Option<u32>, Peak> = BTreeMap::new();
-    let marks = |set: &BTreeSet<Reg>| {
-        let mut of = vec![false; function.regs.len()];
-        set.iter().for_each(|r| of[r.0 as usize] = true);
-        of
-    };
-    let (free, uniform, core) = (marks(&free), marks(&uniform), marks(&core));
-    let bases = moved_by_constants(function, &looped);
+    // What counts, by whether uniform registers are apart.
+    let counted = [false, true].map(|apart| {
+        Weights::new(function, &core, |r| {
+            !(free.contains(&r) || (apart && uniform.contains(&r)))
+        })
+    });
+    let predicates = marks(function, |r| function.ty(r) == crate::isa::Ty::Pred);
+    let mut bases = BTreeMap::new();
+    if kind == Products::Alone {
+        bases = moved_by_constants(function, &looped);
+    }
+    let again = marks(function, |r| bases.contains_key(&r));
     let (mut set, mut out) = (Vec::new(), Vec::new());
     for (i, inst) in function.insts() {
         let apart = warpgroups || (kind == Products::Alone && looped[i]);
-        let counts = |r: &Reg| {
-            let r = r.0 as usize;
-            !(free[r] || (apart && uniform[r]))
-        };
-        // Both in order.
+        let counts = &counted[usize::from(apart)];
         set.clear();
-        set.extend(live.before(i));
+        set.extend_from_slice(live.set_before(i));
         out.clear();
-        out.extend(live.after(i));
-        liveness::each_write(inst, |r| {
-            if let Err(place) = out.binary_search(&r) {
-                out.insert(place, r);
-            }
-        });
+        out.extend_from_slice(live.set_after(i));
+        liveness::each_write(inst, |r| insert(&mut out, r));
+        let flags = count(&set, &predicates).max(count(&out, &predicates));
         for set in [&mut set, &mut out] {
-            if kind == Products::Alone {
-                let beside = |r: &Reg| set.binary_search(r).is_ok();
-                let again = |r: &Reg| bases.get(r).is_some_and(beside);
-                *set = set.iter().copied().filter(|r| !again(r)).collect();
+            // What is a constant away from another that is there.
+            let near = both(set, &again);
+            let near = liveness::members(&near).filter(|r| has(set, bases[r]));
+            for r in near.collect::<Vec<_>>() {
+                set[r.0 as usize / 64] &= !(1 << (r.0 % 64));
             }
-            let mut need = Need::default();
-            for r in set.iter().filter(|r| counts(r)) {
-                let words = liveness::words(function.ty(*r));
-                if core[r.0 as usize] {
-                    need.core += words;
-                } else {
-                    need.other += words;
-                }
-            }
+            let need = counts.need(set);
             for role in &roles[i] {
                 let peak = peaks.entry(*role).or_default();
                 if need.registers() > peak.need.registers() || peak.live.is_empty() {
                     peak.need = need;
                     peak.at = inst.loc;
-                    peak.live = set.iter().copied().filter(|r| counts(r)).collect();
+                    peak.live = liveness::members(&both(set, &counts.all)).collect();
                 }
             }
         }
         for role in &roles[i] {
             let peak = peaks.entry(*role).or_default();
-            peak.predicates = peak.predicates.max(live.at(i).predicates);
+            peak.predicates = peak.predicates.max(flags);
         }
     }
     let bound = |peak: Peak| {
@@ -183,13 +175,6 @@ struct Peak {
     live: Vec<Reg>,
     predicates: u32,
     at: Option<Loc>,
-}
-
-/// Live registers: those of products under way, and the others.
-#[derive(Debug, Clone, Copy, Default)]
-struct Need {
-    core: u32,
-    other: u32,
 }
 
 impl Need {

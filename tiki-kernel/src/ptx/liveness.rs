@@ -189,11 +189,18 @@ pub fn run(f: &Function) -> Liveness {
     }
 }
 
-fn members(set: &[u64]) -> impl Iterator<Item = Reg> {
-    set.iter().enumerate().flat_map(|(w, &bits)| {
-        let rest = std::iter::successors(Some(bits), |bits| Some(bits & bits.wrapping_sub(1)));
-        rest.take_while(|bits| *bits != 0)
-            .map(move |bits| Reg(w as u32 * 64 + bits.trailing_zeros()))
+/// The members of a set of registers, a bit each, in order.
+pub fn members(set: &[u64]) -> impl Iterator<Item = Reg> {
+    let mut words = set.iter().copied().enumerate();
+    let (mut base, mut bits) = (0, 0_u64);
+    std::iter::from_fn(move || {
+        while bits == 0 {
+            let (at, word) = words.next()?;
+            (base, bits) = (at as u32 * 64, word);
+        }
+        let r = Reg(base + bits.trailing_zeros());
+        bits &= bits - 1;
+        Some(r)
     })
 }
 
@@ -208,10 +215,14 @@ fn pressure(tys: &[Ty], set: &[u64]) -> Pressure {
 }
 
 impl Liveness {
-    fn set_before(&self, stmt: usize) -> &[u64] {
+    /// Registers wanted just before a statement, as a set: a bit each, in words.
+    #[must_use]
+    pub fn set_before(&self, stmt: usize) -> &[u64] {
         &self.before[self.width * stmt..self.width * (stmt + 1)]
     }
-    fn set_after(&self, stmt: usize) -> &[u64] {
+    /// Registers wanted just after a statement, as a set.
+    #[must_use]
+    pub fn set_after(&self, stmt: usize) -> &[u64] {
         match self.own[stmt] {
             Some(own) => &self.after[self.width * own..self.width * (own + 1)],
             None => self.set_before(stmt + 1),
@@ -224,6 +235,11 @@ impl Liveness {
     /// Registers wanted just after a statement.
     pub fn after(&self, stmt: usize) -> impl Iterator<Item = Reg> {
         members(self.set_after(stmt))
+    }
+    /// Whether a register is wanted just before a statement.
+    #[must_use]
+    pub fn wanted_before(&self, stmt: usize, r: Reg) -> bool {
+        self.set_before(stmt)[r.0 as usize / 64] >> (r.0 % 64) & 1 == 1
     }
     /// Whether a register is wanted just after a statement.
     #[must_use]

@@ -74,11 +74,7 @@ pub fn run(f: &mut Function) -> bool {
             end - usize::from(branches)
         };
         let longer = reads.iter().filter(|r| {
-            let wanted = if target < body.len() {
-                live.before(target).any(|x| x == **r)
-            } else {
-                false
-            };
+            let wanted = target < body.len() && live.wanted_before(target, **r);
             !wanted
         });
         let kept: u32 = longer.map(|r| words(f.regs[r.0 as usize])).sum();
