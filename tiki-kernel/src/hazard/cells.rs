@@ -4,7 +4,10 @@
 //! as a set of bits too: most questions are answered by that alone.
 
 use super::offsets::Offsets;
-use crate::ir::{Coordinates, SharedView, Steps};
+use crate::ir::{Coordinates, SharedView, Steps, Xor};
+use std::collections::HashMap;
+use std::marker::PhantomData;
+use std::rc::Rc;
 
 /// Pairs of a thread and an element's offset.
 pub(super) struct Cells {
@@ -28,6 +31,47 @@ impl Cells {
     }
 }
 
+/// Who is there, and how what they touch is moved.
+#[derive(PartialEq)]
+pub(super) struct Moves {
+    pub(super) threads: Vec<bool>,
+    /// Elements, for each thread.
+    pub(super) by: Vec<i64>,
+    pub(super) swizzle: Option<Xor>,
+}
+
+/// The cells that were made of each view last: a loop is walked twice, and they are the same as a rule.
+#[derive(Default)]
+pub(super) struct Made<'a> {
+    last: HashMap<*const SharedView, (Moves, Rc<Cells>)>,
+    views: PhantomData<&'a SharedView>,
+}
+
+impl<'a> Made<'a> {
+    /// The cells of a view, which stays where it is; `cells` are those that are not moved yet.
+    pub(super) fn of(
+        &mut self,
+        view: &'a SharedView,
+        moves: Moves,
+        cells: impl FnOnce() -> Vec<(u32, i64)>,
+    ) -> Rc<Cells> {
+        let last = self.last.get(&std::ptr::from_ref(view));
+        if let Some((_, cells)) = last.filter(|(last, _)| *last == moves) {
+            return Rc::clone(cells);
+        }
+        let mut list = cells();
+        for (t, at) in &mut list {
+            *at += moves.by[*t as usize];
+            if let Some(x) = moves.swizzle {
+                *at = x.apply(*at);
+            }
+        }
+        let cells = Rc::new(Cells::of(list));
+        self.last.insert(view, (moves, Rc::clone(&cells)));
+        cells
+    }
+}
+
 /// What each of these threads touches of a tensor that is dealt to them, and which of the dealt parts is theirs.
 pub(super) fn dealt(
     view: &SharedView,
@@ -37,9 +81,12 @@ pub(super) fn dealt(
 ) -> Vec<(u32, i64)> {
     let steps = Steps::new(shape, |axis, c| view.step(axis, c));
     let mut cells = Vec::with_capacity(threads.size_hint().1.unwrap_or(0) * all.values());
+    let mut sums = Vec::new();
     for (thread, part) in threads {
-        let offsets = (0..all.values()).filter_map(|value| all.sum(&steps, part, value));
-        cells.extend(offsets.map(|at| (thread as u32, view.offset + at)));
+        all.sums(&steps, part, &mut sums);
+        for at in sums.iter().flatten() {
+            cells.push((thread as u32, view.offset + at));
+        }
     }
     cells
 }

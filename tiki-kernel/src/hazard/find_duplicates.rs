@@ -101,11 +101,11 @@ impl<'a> Walk<'a, '_> {
         });
         // By an element's place in the order of rows.
         let mut owner: Vec<Option<u32>> = vec![None; count];
+        let mut sums = Vec::new();
         for thread in (0..t.dist.thread_count()).filter(|i| first_holder(&t.dist, *i)) {
-            for v in 0..all.values() {
-                let Some(place) = all.sum(&steps, thread as usize, v) else {
-                    continue;
-                };
+            all.sums(&steps, thread as usize, &mut sums);
+            for (v, place) in sums.iter().enumerate() {
+                let Some(place) = *place else { continue };
                 if let Some(other) = owner[place as usize].replace(thread) {
                     let name = &self.kernel.params[view.param].name;
                     let at = all.at(thread as usize, v);

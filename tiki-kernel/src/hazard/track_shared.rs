@@ -13,7 +13,7 @@
 //! Run-time offsets that both accesses share cancel; where they differ, or a condition cannot be
 //! followed, the answer is unproven.
 
-use super::cells::{self, Cells};
+use super::cells::{self, Cells, Moves};
 use super::conflict::{Found, conflict, verb};
 use super::evaluate::{Evaluator, Symbol};
 use super::offsets::Offsets;
@@ -42,6 +42,7 @@ pub fn run(kernel: &Kernel, followed: &BTreeSet<usize>, sink: &mut Sink, unprove
         written: vec![Written::default(); kernel.shared.len()],
         groups: 0,
         beside: followed.clone(),
+        made: cells::Made::default(),
     };
     let all = Active {
         threads: vec![true; threads],
@@ -109,6 +110,7 @@ pub(super) struct Walk<'a, 'b> {
     pub(super) groups: u32,
     /// Allocations that the accelerator or warpgroups read or write beside the threads.
     pub(super) beside: BTreeSet<usize>,
+    made: cells::Made<'a>,
 }
 
 impl<'a> Walk<'a, '_> {
@@ -350,23 +352,31 @@ impl<'a> Walk<'a, '_> {
     }
 
     /// An access to all of a view: by the first and the last thread that are here, which stand for all.
-    fn everything(&mut self, view: &SharedView, kind: Kind, span: Span, here: &Active) -> Access {
+    fn everything(
+        &mut self,
+        view: &'a SharedView,
+        kind: Kind,
+        span: Span,
+        here: &Active,
+    ) -> Access {
         let on = |t: &u32| here.threads.get(*t as usize) == Some(&true);
         let mut all = (0..self.kernel.threads).filter(on);
         // Nobody is here: nothing is touched.
         let Some(first) = all.next() else {
-            return self.placed(view, Vec::new(), kind, span, here);
+            return self.placed(view, Vec::new, kind, span, here);
         };
         let ends = [first, all.next_back().unwrap_or(first)];
-        let offsets = cells::all_of(view).into_iter();
-        let cells = offsets.flat_map(|at| ends.map(|t| (t, at))).collect();
+        let cells = || {
+            let offsets = cells::all_of(view).into_iter();
+            offsets.flat_map(|at| ends.map(|t| (t, at))).collect()
+        };
         self.placed(view, cells, kind, span, here)
     }
 
     /// A tile's access, by thread and value.
     fn tile(
         &mut self,
-        view: &SharedView,
+        view: &'a SharedView,
         v: Value,
         kind: Kind,
         span: Span,
@@ -374,48 +384,53 @@ impl<'a> Walk<'a, '_> {
     ) -> Access {
         match self.kernel.values[v.0 as usize].ty.tensor() {
             Some(t) => self.dealt(view, &t.shape, &t.dist, kind, span, here),
-            None => self.placed(view, Vec::new(), kind, span, here),
+            None => self.placed(view, Vec::new, kind, span, here),
         }
     }
 
     /// An access of each thread to its part.
     fn dealt(
         &mut self,
-        view: &SharedView,
+        view: &'a SharedView,
         shape: &[u32],
         dist: &Dist,
         kind: Kind,
         span: Span,
         here: &Active,
     ) -> Access {
-        let all = Coordinates::new(dist, shape.len());
         let holds = |t: &usize| kind != Kind::Write || first_holder(dist, *t as u32);
         let active = |t: &usize| here.threads[*t] && holds(t);
         // A role's threads are dealt to from its first on.
         let count = dist.thread_count().max(1) as usize;
-        let threads = (0..here.threads.len()).filter(active);
-        let cells = cells::dealt(view, shape, &all, threads.map(|t| (t, t % count)));
+        let cells = || {
+            let all = Coordinates::new(dist, shape.len());
+            let threads = (0..here.threads.len()).filter(active);
+            cells::dealt(view, shape, &all, threads.map(|t| (t, t % count)))
+        };
         self.placed(view, cells, kind, span, here)
     }
 
     /// An element's access: each thread that is here.
-    fn element(&mut self, view: &SharedView, kind: Kind, span: Span, here: &Active) -> Access {
-        let cells = (0..self.kernel.threads)
-            .filter(|t| here.threads[*t as usize])
-            .map(|t| (t, view.offset))
-            .collect();
+    fn element(&mut self, view: &'a SharedView, kind: Kind, span: Span, here: &Active) -> Access {
+        let threads = 0..self.kernel.threads;
+        let cells = || {
+            let active = threads.filter(|t| here.threads[*t as usize]);
+            active.map(|t| (t, view.offset)).collect()
+        };
         self.placed(view, cells, kind, span, here)
     }
 
+    /// An access, whose cells are known but for the run-time offsets and the swizzle.
     fn placed(
         &mut self,
-        view: &SharedView,
-        mut cells: Vec<(u32, i64)>,
+        view: &'a SharedView,
+        cells: impl FnOnce() -> Vec<(u32, i64)>,
         kind: Kind,
         span: Span,
         here: &Active,
     ) -> Access {
         let mut symbols: BTreeMap<Symbol, i64> = BTreeMap::new();
+        let mut moved = vec![0; here.threads.len()];
         let mut known = true;
         for (v, step) in &view.dynamic {
             match self.eval.value(*v) {
@@ -423,29 +438,33 @@ impl<'a> Walk<'a, '_> {
                     for (s, n) in &sum.symbols {
                         *symbols.entry(*s).or_default() += n * step;
                     }
-                    for (t, at) in &mut cells {
-                        *at += sum.table[*t as usize] * step;
+                    // Threads that are not here may have any number.
+                    for (moved, by) in moved.iter_mut().zip(&sum.table) {
+                        *moved = by.wrapping_mul(*step).wrapping_add(*moved);
                     }
                 }
                 None => known = false,
             }
         }
         symbols.retain(|_, n| *n != 0);
-        let mut swizzle = (0, 0, 0);
-        if let Some(x) = view.swizzle.filter(|x| x.bits > 0) {
-            if symbols.is_empty() {
-                cells.iter_mut().for_each(|(_, at)| *at = x.apply(*at));
-            } else {
-                swizzle = (x.bits, x.base, x.shift);
-            }
-        }
+        let (swizzle, whole) = (view.swizzle.filter(|x| x.bits > 0), symbols.is_empty());
+        let cells = known.then(|| {
+            let moves = Moves {
+                threads: here.threads.clone(),
+                by: moved,
+                swizzle: swizzle.filter(|_| whole),
+            };
+            self.made.of(view, moves, cells)
+        });
         Access {
             alloc: view.alloc,
             span,
             kind,
-            cells: known.then(|| Rc::new(Cells::of(cells))),
+            cells,
             symbols,
-            swizzle,
+            swizzle: swizzle
+                .filter(|_| !whole)
+                .map_or((0, 0, 0), |x| (x.bits, x.base, x.shift)),
             exact: here.exact,
             warp_met: false,
             some_met: false,

@@ -64,6 +64,8 @@ impl fmt::Debug for Coordinate {
 pub struct Coordinates {
     threads: Vec<Coordinate>,
     values: Vec<Coordinate>,
+    /// Of each axis, the values' parts.
+    along: Vec<Vec<u32>>,
 }
 
 impl Coordinates {
@@ -71,11 +73,13 @@ impl Coordinates {
     #[must_use]
     pub fn new(dist: &Dist, rank: usize) -> Coordinates {
         let threads = 0..dist.thread_count() as usize;
+        let values = (0..dist.len()).map(|v| dist.value_offset(v, rank));
+        let values: Vec<Coordinate> = values.collect();
+        let along = |axis: usize| values.iter().map(|v| v[axis]).collect();
         Coordinates {
             threads: threads.map(|t| dist.thread_offset(t, rank)).collect(),
-            values: (0..dist.len())
-                .map(|v| dist.value_offset(v, rank))
-                .collect(),
+            along: (0..rank).map(along).collect(),
+            values,
         }
     }
     /// Threads it speaks of.
@@ -103,6 +107,21 @@ impl Coordinates {
     pub fn sum(&self, steps: &Steps, thread: usize, value: usize) -> Option<i64> {
         let mut axes = self.each(thread, value).zip(&steps.0);
         axes.try_fold(0, |sum, (c, steps)| Some(sum + steps.get(c as usize)?))
+    }
+    /// The sums at all that a thread holds, by value, into a list; `None` outside of the steps' shape.
+    pub fn sums(&self, steps: &Steps, thread: usize, sums: &mut Vec<Option<i64>>) {
+        sums.clear();
+        sums.resize(self.values(), Some(0));
+        for (axis, steps) in steps.0.iter().enumerate() {
+            let first = self.threads[thread][axis] as usize;
+            let steps = steps.get(first..).unwrap_or(&[]);
+            for (sum, c) in sums.iter_mut().zip(&self.along[axis]) {
+                *sum = match (*sum, steps.get(*c as usize)) {
+                    (Some(sum), Some(step)) => Some(sum + step),
+                    _ => None,
+                };
+            }
+        }
     }
     /// The coordinate of (thread, value).
     #[must_use]

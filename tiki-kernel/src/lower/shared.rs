@@ -87,10 +87,12 @@ pub(super) fn plan(view: &SharedView, t: &TensorType) -> Plan {
     let steps = Steps::new(&t.shape, |axis, c| open_step(view, axis, c));
     // Of all elements that are there, once: base of the thread, constant of the value.
     let mut parts = Vec::with_capacity(threads * t.dist.len());
+    let mut sums = Vec::new();
     for thread in 0..threads {
         let base = form.at(thread as u32);
-        for (v, k) in k.iter().enumerate() {
-            if let Some(sum) = all.sum(&steps, thread, v) {
+        all.sums(&steps, thread, &mut sums);
+        for (sum, k) in sums.iter().zip(&k) {
+            if let Some(sum) = sum {
                 if view.offset + sum != base + k {
                     return Plan::Each;
                 }

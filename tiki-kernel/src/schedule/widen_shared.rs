@@ -95,17 +95,16 @@ fn fits(tensor: &TensorType, all: &Coordinates, view: &SharedView, n: u32) -> bo
         }
     }
     let steps = Steps::new(&tensor.shape, |axis, c| view.step(axis, c));
-    // Where an element is; `None` if there is none.
-    let place = |thread: usize, value: usize| {
-        let linear = view.offset + all.sum(&steps, thread, value)?;
-        Some(match view.swizzle {
-            Some(x) if fixed => x.apply(linear),
-            _ => linear,
-        })
+    let place = |sum: i64| match view.swizzle {
+        Some(x) if fixed => x.apply(view.offset + sum),
+        _ => view.offset + sum,
     };
+    let mut sums = Vec::new();
     (0..all.threads()).all(|t| {
-        (0..all.values()).step_by(n as usize).all(|first| {
-            let mut places = (first..first + n as usize).map(|v| place(t, v));
+        all.sums(&steps, t, &mut sums);
+        sums.chunks(n as usize).all(|group| {
+            // Where its elements are; `None` if one is not there.
+            let mut places = group.iter().map(|sum| sum.map(place));
             match places.next().flatten() {
                 Some(base) => {
                     let wanted = (base + 1..base + i64::from(n)).map(Some);
