@@ -31,11 +31,13 @@ pub enum GemmError {
     Launch(LaunchError),
 }
 
-/// As it is displayed: what is printed of an error that `main` returns or `unwrap` meets is the message.
-impl std::fmt::Debug for GemmError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        std::fmt::Display::fmt(self, f)
+tiki_launch::debug_of_error! {
+    GemmError {
+        Shape { what, wanted, found }
+        NotBuilt { what, reasons }
+        Member { index, error }
     }
+    as Launch
 }
 
 impl GemmError {

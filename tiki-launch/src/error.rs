@@ -3,6 +3,8 @@
 //! Every error names what the user wrote (kernel, parameter, tensor shape) and the numbers that
 //! disagree; [`LaunchError::code`] is its machine-readable name, a row of [`crate::codes`].
 
+mod fields;
+
 use std::borrow::Cow;
 use std::fmt;
 
@@ -238,13 +240,6 @@ impl LaunchError {
             LaunchError::PartialWave { .. } => Code::PartialWave,
             LaunchError::Data(error) => error.code(),
         }
-    }
-}
-
-/// As it is displayed: what is printed of an error that `main` returns or `unwrap` meets is the message.
-impl fmt::Debug for LaunchError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }
 
