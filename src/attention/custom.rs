@@ -4,6 +4,7 @@
 //! ([`super::forward_hopper::attend`] and its like), to which it gives that function; here are the tensors it works with.
 
 use super::options::Shape;
+use super::pass::{Kind, Pass};
 use super::table::{self, Backward, HEAD_DIMS};
 use super::{Attended, Attends, AttentionError, Gradients, Options, Prepared, Schedule};
 use crate::{LaunchError, Stream, Tensor};
@@ -25,8 +26,13 @@ pub fn forward_with<E: Attends>(
     let shape = Shape::of(q.shape(), k.shape(), v.shape())?;
     super::options::is_built(shape.width, HEAD_DIMS)?;
     let scale = options.scale_of(shape.width)?;
-    let Some(mut to) = super::begin(q, &shape)? else {
-        return super::nothing(q, &shape);
+    let pass = Pass {
+        kind: Kind::Custom,
+        scale,
+        band: options.band(),
+    };
+    let Some(mut to) = super::begin(q, &shape, pass)? else {
+        return super::nothing(q, &shape, pass);
     };
     let scale_log2 = scale * std::f32::consts::LOG2_E;
     launch(
@@ -55,7 +61,15 @@ pub fn backward_with<E: Attends>(
         &mut Tensor<E, 4>,
     ) -> Result<(), LaunchError>,
 ) -> Result<Gradients<E>, AttentionError> {
-    let scale = super::fit([q, k, v], forward, d_out, d_lse, options, HEAD_DIMS)?;
+    let scale = super::fit(
+        [q, k, v],
+        forward,
+        d_out,
+        d_lse,
+        options,
+        Kind::Custom,
+        HEAD_DIMS,
+    )?;
     let Some(mut to) = super::begin_back([q, k, v])? else {
         return super::none([q, k, v]);
     };

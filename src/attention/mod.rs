@@ -32,6 +32,7 @@ pub mod forward_hopper;
 pub mod gradients;
 mod options;
 pub mod packed;
+mod pass;
 pub mod place;
 pub mod running;
 mod sequences;
@@ -41,20 +42,35 @@ pub mod turns;
 pub use cache::{Cache, DECODE_HEAD_DIMS, Decoded, Decodes, PAGE, decode};
 pub use custom::{backward_with, forward_with};
 pub use options::{AttentionError, Options};
-pub use sequences::{Sequences, backward_packed, forward_packed};
+pub use sequences::{Offsets, Sequences, backward_packed, forward_packed};
 pub use table::{Attends, HEAD_DIMS, PACKED_HEAD_DIMS, Prepared, Schedule};
 
 use crate::operator::{Operator, OperatorError, alike};
 use crate::{Stream, Tensor};
 use options::Shape;
+use pass::{Kind, Pass};
 
-/// What the forward pass gives.
+/// What the forward pass gives. It knows the options that it was made with: a backward pass with others is refused.
 #[derive(Debug)]
 pub struct Attended<E: Attends> {
     /// `softmax(scale * q @ k.T) @ v`.
     pub out: Tensor<E, 4>,
     /// Binary log-sum-exp of each row's scaled scores.
     pub lse: Tensor<f32, 3>,
+    pass: Option<Pass>,
+}
+
+impl<E: Attends> Attended<E> {
+    /// Of tensors that were kept elsewhere. The backward pass is then not held to the options of the forward pass, which
+    /// these do not tell.
+    #[must_use]
+    pub fn kept(out: Tensor<E, 4>, lse: Tensor<f32, 3>) -> Attended<E> {
+        Attended {
+            out,
+            lse,
+            pass: None,
+        }
+    }
 }
 
 /// Attention on the default stream of the tensors' device.
@@ -79,8 +95,13 @@ pub fn forward<E: Attends>(
     options::is_built(shape.width, HEAD_DIMS)?;
     let scale = options.scale_of(shape.width)?;
     let band = options.band();
-    let Some(mut to) = begin(q, &shape)? else {
-        return nothing(q, &shape);
+    let pass = Pass {
+        kind: Kind::Whole,
+        scale,
+        band,
+    };
+    let Some(mut to) = begin(q, &shape, pass)? else {
+        return nothing(q, &shape, pass);
     };
     E::forward(
         stream,
@@ -102,22 +123,29 @@ pub fn forward<E: Attends>(
 fn begin<E: Attends>(
     q: &Tensor<E, 4>,
     shape: &Shape,
+    pass: Pass,
 ) -> Result<Option<Attended<E>>, AttentionError> {
     if shape.keys == 0 || q.is_empty() {
         return Ok(None);
     }
     let out = q.device().empty::<E, 4>(q.shape())?;
     let lse = q.device().empty::<f32, 3>(shape.rows())?;
-    Ok(Some(Attended { out, lse }))
+    let pass = Some(pass);
+    Ok(Some(Attended { out, lse, pass }))
 }
 
 /// What it gives where nothing is seen.
-fn nothing<E: Attends>(q: &Tensor<E, 4>, shape: &Shape) -> Result<Attended<E>, AttentionError> {
+fn nothing<E: Attends>(
+    q: &Tensor<E, 4>,
+    shape: &Shape,
+    pass: Pass,
+) -> Result<Attended<E>, AttentionError> {
     let device = q.device();
     let lse = vec![f32::NEG_INFINITY; shape.rows().iter().product()];
     Ok(Attended {
         out: device.zeros::<E, 4>(q.shape())?,
         lse: device.tensor_from(&lse, shape.rows())?,
+        pass: Some(pass),
     })
 }
 
@@ -144,7 +172,15 @@ pub fn backward<E: Attends>(
     d_lse: Option<&Tensor<f32, 3>>,
     options: &Options,
 ) -> Result<Gradients<E>, AttentionError> {
-    let scale = fit([q, k, v], forward, d_out, d_lse, options, HEAD_DIMS)?;
+    let scale = fit(
+        [q, k, v],
+        forward,
+        d_out,
+        d_lse,
+        options,
+        Kind::Whole,
+        HEAD_DIMS,
+    )?;
     let Some(mut to) = begin_back([q, k, v])? else {
         return none([q, k, v]);
     };
@@ -171,13 +207,15 @@ pub fn backward<E: Attends>(
     Ok(to)
 }
 
-/// Checks the tensors of a backward pass against each other; gives the scale.
+/// Checks the tensors of a backward pass against each other, and its options against those of the forward pass; gives the
+/// scale.
 fn fit<E: Attends>(
     [q, k, v]: [&Tensor<E, 4>; 3],
     forward: &Attended<E>,
     d_out: &Tensor<E, 4>,
     d_lse: Option<&Tensor<f32, 3>>,
     options: &Options,
+    kind: Kind,
     built: &'static [usize],
 ) -> Result<f32, AttentionError> {
     let shape = Shape::of(q.shape(), k.shape(), v.shape())?;
@@ -188,7 +226,11 @@ fn fit<E: Attends>(
     if let Some(d_lse) = d_lse {
         options::alike("d_lse", &d_lse.shape(), &shape.rows())?;
     }
-    options.scale_of(shape.width)
+    let (scale, band) = (options.scale_of(shape.width)?, options.band());
+    if let Some(pass) = &forward.pass {
+        Pass { kind, scale, band }.is_that_of(pass)?;
+    }
+    Ok(scale)
 }
 
 /// What the backward pass writes; `None` if nothing was seen.
@@ -222,7 +264,7 @@ pub fn operator<E: Attends>(options: Options) -> Operator<Qkv<E>, Tensor<E, 4>, 
         error => OperatorError::Pass(Box::new(error)),
     };
     Operator::new("attention", move |stream, (q, k, v): &Qkv<E>| {
-        let Attended { out, lse } = forward(stream, q, k, v, &options).map_err(pass)?;
+        let Attended { out, lse, .. } = forward(stream, q, k, v, &options).map_err(pass)?;
         Ok((out, lse))
     })
     .rules(|(q, k, v)| {
@@ -232,10 +274,7 @@ pub fn operator<E: Attends>(options: Options) -> Operator<Qkv<E>, Tensor<E, 4>, 
     })
     .backward(move |stream, (q, k, v), out, lse, d_out| {
         alike("attention", &out.shape(), &d_out.shape())?;
-        let forward = Attended {
-            out: out.view(),
-            lse: lse.view(),
-        };
+        let forward = Attended::kept(out.view(), lse.view());
         let g = backward(stream, q, k, v, &forward, d_out, None, &options).map_err(pass)?;
         Ok((g.q, g.k, g.v))
     })

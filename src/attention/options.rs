@@ -4,7 +4,7 @@ use crate::LaunchError;
 use std::fmt;
 
 /// Keys a query may see on either side of its diagonal at most; more is all of them.
-const FAR: u32 = 1 << 30;
+pub(super) const FAR: u32 = 1 << 30;
 
 /// Options of attention; the default sees every key at `1 / sqrt(D)`.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -153,6 +153,26 @@ pub enum AttentionError {
         /// Of what.
         call: &'static str,
     },
+    /// The backward pass is asked for other options than the forward pass had.
+    Forward {
+        /// What differs.
+        what: &'static str,
+        /// As the forward pass had it.
+        forward: String,
+        /// As the backward pass is asked for it.
+        backward: String,
+    },
+    /// Offsets that no sequences have.
+    Offsets {
+        /// Which tensor: `queries` or `keys`.
+        name: &'static str,
+        /// Which of them.
+        at: usize,
+        /// What it is.
+        value: u32,
+        /// What it must be.
+        wanted: String,
+    },
     /// The scale is not a positive number.
     Scale {
         /// What it is.
@@ -162,11 +182,18 @@ pub enum AttentionError {
     Launch(LaunchError),
 }
 
-/// As it is displayed: what is printed of an error that `main` returns or `unwrap` meets is the message.
-impl fmt::Debug for AttentionError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
+tiki_launch::debug_of_error! {
+    AttentionError {
+        Shapes { q, k, v }
+        Heads { queries, keys }
+        Gradient { name, given, expected }
+        HeadDim { given, built }
+        Option { option, call }
+        Scale { scale }
+        Forward { what, forward, backward }
+        Offsets { name, at, value, wanted }
     }
+    as Launch
 }
 
 impl fmt::Display for AttentionError {
@@ -200,6 +227,23 @@ impl fmt::Display for AttentionError {
                     "the scale of attention is a positive number, and finite times log2(e), not {scale:?}"
                 )
             }
+            AttentionError::Forward {
+                what,
+                forward,
+                backward,
+            } => write!(
+                f,
+                "the forward pass had {what} {forward}, its backward pass is asked for {backward}: both take the same options"
+            ),
+            AttentionError::Offsets {
+                name,
+                at,
+                value,
+                wanted,
+            } => write!(
+                f,
+                "offset {at} of the {name} is {value}; it must be {wanted}"
+            ),
             AttentionError::Launch(error) => error.fmt(f),
         }
     }

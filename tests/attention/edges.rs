@@ -154,10 +154,8 @@ fn what_is_not_built_is_an_error() {
     let error = attention(&q, &q, &q, &wrong).unwrap_err();
     assert!(matches!(error, AttentionError::Scale { scale: 3e38 }));
     let q = tensor([1, 1, 8, 80]);
-    let forward = attention::Attended {
-        out: tensor([1, 1, 8, 80]),
-        lse: device.zeros::<f32, 3>([1, 1, 8]).unwrap(),
-    };
+    let lse = device.zeros::<f32, 3>([1, 1, 8]).unwrap();
+    let forward = attention::Attended::kept(tensor([1, 1, 8, 80]), lse);
     let stream = device.stream();
     let error = attention::backward(&stream, &q, &q, &q, &forward, &q, None, &plain).unwrap_err();
     assert!(matches!(

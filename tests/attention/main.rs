@@ -7,6 +7,7 @@ mod backward;
 mod decode;
 mod edges;
 mod forward;
+mod held;
 mod memory;
 mod mutants;
 mod packed;
