@@ -142,7 +142,7 @@ pub struct Barrier {
 }
 
 impl Barrier {
-    /// A hardware barrier of so many threads; one for each such part of the role, if it has several.
+    /// A hardware barrier of so many threads; one for each group of so many that meets at it.
     #[must_use]
     pub fn named(threads: usize) -> Barrier {
         let _ = threads;

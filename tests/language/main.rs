@@ -1,5 +1,6 @@
 //! The language used in ways the examples do not use it, against Rust on the host.
 
+mod barriers;
 mod control;
 mod edges;
 mod eight;

@@ -20,8 +20,19 @@ use std::collections::HashMap;
 #[derive(Debug, Default)]
 pub(super) struct Numbers {
     given: u32,
+    /// What the author has made.
+    named: Vec<Named>,
     /// Those at which a role's reductions and scans meet, by its warps.
     meetings: HashMap<u64, u32>,
+}
+
+/// A barrier of the author's. It takes a number for each group of warps that meets at it by itself, when the first of them
+/// comes: one that is made outside the roles and met at in one of them is one barrier.
+#[derive(Debug)]
+struct Named {
+    span: Span,
+    /// By the warps; 0 for those that only together are as many as the barrier waits for.
+    numbers: Vec<(u64, u32)>,
 }
 
 impl<'a> Check<'a> {
@@ -284,7 +295,6 @@ impl<'a> Check<'a> {
             return Val::Poison;
         };
         let threads = threads as u32;
-        let here = self.threads_here();
         if !threads.is_multiple_of(32) {
             let diag = self.error(
                 codes::THREADS,
@@ -293,37 +303,64 @@ impl<'a> Check<'a> {
             );
             return self.refuse(diag);
         }
-        // A part of the role several times over: each part has its own.
-        let count = if here > threads && here.is_multiple_of(threads) && threads.is_multiple_of(128)
-        {
-            here / threads
-        } else {
-            1
-        };
-        let Some(first) = self.numbered(count, call.span) else {
-            return Val::Poison;
-        };
+        self.barriers.named.push(Named {
+            span: call.span,
+            numbers: Vec::new(),
+        });
         Val::Barrier {
-            first,
-            count,
+            index: self.barriers.named.len() - 1,
             threads,
         }
     }
 
-    /// The first of so many barriers that nobody else has.
-    fn numbered(&mut self, count: u32, span: Span) -> Option<u32> {
-        let first = self.barriers.given + 1;
+    /// A barrier's number that nobody else has.
+    fn numbered(&mut self, span: Span) -> Option<u32> {
+        let next = self.barriers.given + 1;
         let most = self.kernel.target.row().barriers_per_block;
-        if first + count > most {
-            let last = first + count - 1;
+        if next >= most {
+            let last = most - 1;
             let text = format!(
-                "barriers {first} to {last}; a block has {most}, of which 0 is `sync_block`'s"
+                "this is barrier {next}; a block has {most}, of which 0 is `sync_block`'s and {last} the last"
             );
-            self.error(codes::THREADS, span, text).push(self);
+            let mut diag = self.error(codes::THREADS, span, text);
+            for named in &self.barriers.named {
+                let text = match named.numbers.len() {
+                    0 => continue,
+                    1 => "this barrier counts once".to_owned(),
+                    n => format!(
+                        "this barrier counts {n} times: so many groups meet at it, each by itself"
+                    ),
+                };
+                diag = diag.also(named.span, text);
+            }
+            match self.barriers.meetings.len() {
+                0 => {}
+                1 => diag = diag.note("one is where a role's reductions and scans meet"),
+                n => {
+                    let text = format!("{n} are where reductions and scans of {n} roles meet");
+                    diag = diag.note(text);
+                }
+            }
+            diag.help("let groups that never wait at once take turns at one barrier, or meet in fewer groups")
+                .push(self);
             return None;
         }
-        self.barriers.given += count;
-        Some(first)
+        self.barriers.given = next;
+        Some(next)
+    }
+
+    /// The number at which a group of warps meets at a barrier. Threads that are as many as the barrier's are a group by
+    /// themselves; others meet with whoever else comes, all under one number.
+    fn number_of(&mut self, index: usize, group: u64, threads: u32, span: Span) -> Option<u32> {
+        let whole = group.count_ones() * 32 == threads;
+        let group = if whole { group } else { 0 };
+        let known = &self.barriers.named[index].numbers;
+        if let Some((_, number)) = known.iter().find(|(g, _)| *g == group) {
+            return Some(*number);
+        }
+        let number = self.numbered(span)?;
+        self.barriers.named[index].numbers.push((group, number));
+        Some(number)
     }
 
     /// Where those who come here meet in an operation of `several` of their warps: at the block's barrier, or at one that a
@@ -338,7 +375,7 @@ impl<'a> Check<'a> {
         }
         let id = match self.barriers.meetings.get(&warps) {
             Some(id) => *id,
-            None => self.numbered(1, span)?,
+            None => self.numbered(span)?,
         };
         self.barriers.meetings.insert(warps, id);
         Some(Barrier::Named {
@@ -349,51 +386,44 @@ impl<'a> Check<'a> {
     }
 
     pub(crate) fn barrier_sync(&mut self, call: &Call<'a>) -> Val<'a> {
-        let Val::Barrier {
-            first,
-            count,
-            threads,
-        } = call.recv
-        else {
+        let Val::Barrier { index, threads } = call.recv else {
             return Val::Poison;
         };
         let arrive = call.row.name == "arrive";
-        if count == 1 {
-            self.push(
-                StmtKind::Barrier(Barrier::Named {
-                    id: first,
-                    threads,
-                    arrive,
-                }),
-                call.span,
-            );
+        let named = |id| {
+            StmtKind::Barrier(Barrier::Named {
+                id,
+                threads,
+                arrive,
+            })
+        };
+        let groups = self.groups(threads);
+        let mut ids = Vec::new();
+        for group in &groups {
+            match self.number_of(index, *group, threads, call.span) {
+                Some(id) => ids.push(id),
+                None => return Val::Poison,
+            }
+        }
+        if let [id] = ids[..] {
+            self.push(named(id), call.span);
             return Val::Unit;
         }
-        // Numbers stay constants: which part a warpgroup is decides.
+        // Numbers stay constants: which group a warpgroup is in decides.
         let part = self.emit(
             Op::Special(Special::Warpgroup),
             DType::U32,
             Uniform::Warp,
             call.span,
         );
-        let base = self.first_thread() / 128;
         let mut inner = Vec::new();
-        for i in (0..count).rev() {
-            let (stmts, ()) = self.collect(|c| {
-                c.push(
-                    StmtKind::Barrier(Barrier::Named {
-                        id: first + i,
-                        threads,
-                        arrive,
-                    }),
-                    call.span,
-                )
-            });
+        for (id, group) in ids.into_iter().zip(groups).rev() {
+            let (stmts, ()) = self.collect(|c| c.push(named(id), call.span));
             inner = if inner.is_empty() {
                 stmts
             } else {
                 let (stmts, ()) = self.collect(|c| {
-                    let last = base + (i + 1) * (threads / 128);
+                    let last = (64 - group.leading_zeros()) / 4;
                     let edge = c.emit(
                         Op::Const(Const::Int(last.into())),
                         DType::U32,
@@ -420,5 +450,22 @@ impl<'a> Check<'a> {
         }
         self.block.extend(inner);
         Val::Unit
+    }
+
+    /// The groups in which the threads here meet at a barrier of so many: whole warpgroups side by side, several times the
+    /// barrier's threads, are as many groups; all others are one.
+    fn groups(&self, threads: u32) -> Vec<u64> {
+        let (here, count) = (self.warps_here(), self.threads_here());
+        let first = here.trailing_zeros();
+        let side_by_side = (here >> first).trailing_ones() == here.count_ones();
+        let parts = count > threads && count.is_multiple_of(threads) && threads.is_multiple_of(128);
+        if !(parts && side_by_side && first.is_multiple_of(4)) {
+            return vec![here];
+        }
+        let warps = threads / 32;
+        let group = u64::MAX >> (64 - warps);
+        (0..count / threads)
+            .map(|i| group << (first + i * warps))
+            .collect()
     }
 }

@@ -320,8 +320,7 @@ pub(crate) enum Val<'a> {
     Pipeline(usize),
     /// A hardware barrier: its first number, how many, and the threads of each.
     Barrier {
-        first: u32,
-        count: u32,
+        index: usize,
         threads: u32,
     },
     Tiles(TilesVal),
