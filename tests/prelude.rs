@@ -167,6 +167,58 @@ fn every_operation_stands_in_the_prelude_as_documented() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Invariant: the compiler, which judges the bounds of types where rustc does not look (the command, tuning, run time), says of
+/// every type and bound what the traits of the prelude say. Witness: all of both.
+#[test]
+fn bounds_are_those_of_the_prelude() {
+    use tiki::compiler::dtype::{BOUNDS, Bound, DType};
+    use tiki::prelude::*;
+
+    struct Asked<T>(std::marker::PhantomData<T>);
+    macro_rules! bounds {
+        ($d:tt $($bound:ident $no:ident)*) => {
+            $(
+                #[allow(dead_code, non_upper_case_globals)]
+                trait $no {
+                    const $bound: bool = false;
+                }
+                impl<T> $no for Asked<T> {}
+                #[allow(non_upper_case_globals)]
+                impl<T: $bound> Asked<T> {
+                    const $bound: bool = true;
+                }
+            )*
+            macro_rules! of {
+                ($d t:ty) => {
+                    [$((stringify!($bound), Asked::<$d t>::$bound)),*]
+                };
+            }
+        };
+    }
+    bounds! {
+        $ Element NoElement Word NoWord Number NoNumber Float NoFloat Half NoHalf Integer NoInteger Int32 NoInt32
+    }
+    macro_rules! all {
+        ($($t:ident)*) => {
+            [$((stringify!($t), of!($t))),*]
+        };
+    }
+    let all = all! { f32 f16 bf16 f64 i32 u32 i64 u64 bool i8 u8 i16 u16 e4m3 e5m2 };
+    // `tf32` is how products read `f32`: no type of the prelude.
+    assert_eq!(all.len() + 1, DType::all().count());
+    for (name, answers) in all {
+        let t = DType::by_name(name).unwrap();
+        assert_eq!(answers.len(), BOUNDS.len());
+        for (bound, holds) in answers {
+            assert_eq!(
+                Bound::by_name(bound).unwrap().holds(t),
+                holds,
+                "{name}: {bound}"
+            );
+        }
+    }
+}
+
 #[test]
 #[should_panic(expected = "device only")]
 fn device_functions_do_not_run_on_the_host() {

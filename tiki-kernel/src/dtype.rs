@@ -128,9 +128,102 @@ impl DType {
             .position(|r| r.name == name)
             .map(|i| DType(i as u8))
     }
-    /// All types.
+    /// Names of the types that kernels compute with.
+    pub fn arithmetic() -> impl Iterator<Item = &'static str> {
+        ROWS.iter().filter(|r| r.arithmetic).map(|r| r.name)
+    }
+    /// All, in the order of the table.
     pub fn all() -> impl Iterator<Item = DType> {
         (0..ROWS.len()).map(|i| DType(i as u8))
+    }
+}
+
+/// A bound that a kernel's type parameter can have: a trait of the prelude.
+#[derive(Debug)]
+pub struct Bound {
+    /// The trait.
+    pub name: &'static str,
+    /// What a type must be.
+    pub what: &'static str,
+    holds: fn(&Row) -> bool,
+}
+
+/// The bounds that the compiler knows; a trait of somebody else's is rustc's to judge.
+pub static BOUNDS: &[Bound] = &[
+    Bound {
+        name: "Element",
+        what: "an element type",
+        holds: |r| r.is_element(),
+    },
+    Bound {
+        name: "Word",
+        what: "what a shuffle carries",
+        holds: |r| r.is_element(),
+    },
+    Bound {
+        name: "Number",
+        what: "a type with arithmetic",
+        holds: |r| r.is_number(),
+    },
+    Bound {
+        name: "Float",
+        what: "a floating-point type",
+        holds: |r| r.is_number() && r.class == Class::Float,
+    },
+    Bound {
+        name: "Half",
+        what: "a 16-bit floating-point type",
+        holds: |r| r.is_number() && r.class == Class::Float && r.bytes == 2,
+    },
+    Bound {
+        name: "Integer",
+        what: "an integer type",
+        holds: |r| r.is_integer(),
+    },
+    Bound {
+        name: "Int32",
+        what: "`i32` or `u32`",
+        holds: |r| r.is_integer() && r.bytes == 4,
+    },
+];
+
+impl Row {
+    fn is_integer(&self) -> bool {
+        matches!(self.class, Class::Signed | Class::Unsigned)
+    }
+    /// Narrow integers have the operators too; that kernels do not compute with them is told where they try.
+    fn is_number(&self) -> bool {
+        self.is_integer() || (self.class == Class::Float && self.arithmetic)
+    }
+    /// What tensors hold. `tf32` is only how products read `f32`.
+    fn is_element(&self) -> bool {
+        self.name != "tf32"
+    }
+}
+
+impl PartialEq for Bound {
+    fn eq(&self, other: &Bound) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Bound {}
+
+impl Bound {
+    /// The bound of this name.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<&'static Bound> {
+        BOUNDS.iter().find(|b| b.name == name)
+    }
+    /// Whether a type satisfies it.
+    #[must_use]
+    pub fn holds(&self, t: DType) -> bool {
+        (self.holds)(t.row())
+    }
+    /// Names of the types that satisfy it.
+    pub fn types(&self) -> impl Iterator<Item = &'static str> {
+        let holds = self.holds;
+        ROWS.iter().filter(move |r| holds(r)).map(|r| r.name)
     }
 }
 

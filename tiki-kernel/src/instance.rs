@@ -4,9 +4,13 @@
 //! half of what decides a compiled kernel: the text, without the places where it stands and without the
 //! list of what to build.
 
+mod error;
+
+pub use error::InstanceError;
+
 use crate::ast::{Generic, Program, Type, TypeKind};
 use crate::check::value::Num;
-use crate::dtype::DType;
+use crate::dtype::{Bound, DType};
 use std::fmt;
 
 /// A value of a kernel's parameter in one instance.
@@ -75,64 +79,6 @@ impl Arg {
     }
 }
 
-/// Why values make no instance of a kernel.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum InstanceError {
-    /// There is no parameter of this name; there are these.
-    Unknown {
-        /// The name.
-        name: String,
-        /// What there is.
-        parameters: Vec<String>,
-    },
-    /// A parameter got a value of the wrong kind.
-    Kind {
-        /// The parameter.
-        name: String,
-        /// What it takes.
-        takes: &'static str,
-        /// What was given.
-        given: Arg,
-    },
-    /// A number that the parameter's type does not hold.
-    Range {
-        /// The parameter.
-        name: String,
-        /// Its type.
-        ty: String,
-        /// What was given.
-        given: i128,
-    },
-    /// A parameter got no value.
-    Missing {
-        /// The parameter.
-        name: String,
-    },
-}
-
-impl fmt::Display for InstanceError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            InstanceError::Unknown { name, parameters } if parameters.is_empty() => {
-                write!(f, "there is no parameter `{name}`: the kernel has none")
-            }
-            InstanceError::Unknown { name, parameters } => {
-                let list = parameters.join("`, `");
-                write!(f, "there is no parameter `{name}`; there are `{list}`")
-            }
-            InstanceError::Kind { name, takes, given } => {
-                write!(f, "parameter `{name}` takes {takes}, not `{given}`")
-            }
-            InstanceError::Range { name, ty, given } => {
-                write!(f, "parameter `{name}` is a `{ty}`: it cannot be {given}")
-            }
-            InstanceError::Missing { name } => write!(f, "parameter `{name}` has no value"),
-        }
-    }
-}
-
-impl std::error::Error for InstanceError {}
-
 /// The instance of these values: each parameter exactly once, later values before earlier ones.
 ///
 /// # Errors
@@ -152,21 +98,7 @@ pub fn of(program: &Program, values: &[(&str, Arg)]) -> Result<Instance, Instanc
         let Some((_, arg)) = given else {
             return Err(InstanceError::Missing { name });
         };
-        let takes = takes(generic);
-        let fits = matches!(
-            (takes, arg),
-            (TYPE, Arg::Type(_)) | (INT, Arg::Int(_)) | (BOOL, Arg::Bool(_))
-        );
-        if !fits {
-            let given = *arg;
-            return Err(InstanceError::Kind { name, takes, given });
-        }
-        if let (Generic::Const { ty, .. }, Arg::Int(given)) = (generic, *arg)
-            && let Some((ty, least, greatest)) = integer(ty)
-            && !(least..=greatest).contains(&given)
-        {
-            return Err(InstanceError::Range { name, ty, given });
-        }
+        fits(generic, *arg)?;
         Ok((name, *arg))
     });
     Ok(Instance {
@@ -174,11 +106,52 @@ pub fn of(program: &Program, values: &[(&str, Arg)]) -> Result<Instance, Instanc
     })
 }
 
+/// Whether a parameter can have this value: its kind, the bounds of a type, the range of a number. Every way to an
+/// instance comes by here.
+///
+/// # Errors
+/// The first of them that does not hold.
+pub fn fits(generic: &Generic, arg: Arg) -> Result<(), InstanceError> {
+    let name = || generic.name().text.clone();
+    let takes = takes(generic);
+    let kind = matches!(
+        (takes, arg),
+        (TYPE, Arg::Type(_)) | (INT, Arg::Int(_)) | (BOOL, Arg::Bool(_))
+    );
+    // Who only wants an expression's value says nothing of its type.
+    let open = matches!(generic, Generic::Const { ty, .. } if matches!(ty.kind, TypeKind::Infer));
+    if !(kind || open && !matches!(arg, Arg::Type(_))) {
+        let (name, given) = (name(), arg);
+        return Err(InstanceError::Kind { name, takes, given });
+    }
+    match (generic, arg) {
+        (Generic::Type { bounds, .. }, Arg::Type(given)) => {
+            let known = bounds.iter().filter_map(|b| Bound::by_name(&b.text));
+            if let Some(bound) = known.into_iter().find(|b| !b.holds(given)) {
+                let name = name();
+                return Err(InstanceError::Bound { name, bound, given });
+            }
+        }
+        (Generic::Const { ty, .. }, Arg::Int(given)) => {
+            if let Some((ty, least, greatest)) = integer(ty)
+                && !(least..=greatest).contains(&given)
+            {
+                let name = name();
+                return Err(InstanceError::Range { name, ty, given });
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
 const TYPE: &str = "an element type";
 const INT: &str = "a number";
 const BOOL: &str = "`true` or `false`";
 
-fn takes(generic: &Generic) -> &'static str {
+/// What a parameter is given, for people.
+#[must_use]
+pub fn takes(generic: &Generic) -> &'static str {
     match generic {
         Generic::Type { .. } => TYPE,
         Generic::Const { ty, .. } => match &ty.kind {
@@ -308,6 +281,10 @@ mod tests {
             "there is no parameter `M`; there are `E`, `N`"
         );
         assert_eq!(
+            said(&[("n", 1.into())]),
+            "there is no parameter `n`; there are `E`, `N`; did you mean `N`?"
+        );
+        assert_eq!(
             said(&[("E", DType::F16.into()), ("N", true.into())]),
             "parameter `N` takes a number, not `true`"
         );
@@ -317,6 +294,21 @@ mod tests {
         assert_eq!(
             beyond(1 << 64),
             "parameter `N` is a `usize`: it cannot be 18446744073709551616"
+        );
+    }
+
+    #[test]
+    fn a_type_satisfies_the_bounds_of_its_parameter() {
+        let mut p = program(&[]);
+        if let Generic::Type { bounds, .. } = &mut p.kernel.generics[0] {
+            bounds.extend([name("Element"), name("Mine"), name("Half")]);
+        }
+        let with =
+            |t: DType| of(&p, &[("E", t.into()), ("N", 4.into())]).map_err(|e| e.to_string());
+        assert!(with(DType::F16).is_ok() && with(DType::BF16).is_ok());
+        assert_eq!(
+            with(DType::I32).expect_err("refused"),
+            "parameter `E` is bounded by `Half`, a 16-bit floating-point type: it cannot be `i32`; it can be `f16`, `bf16`"
         );
     }
 

@@ -188,7 +188,7 @@ impl Closing<'_> {
                 generics: vec![Generic::Const {
                     name: name("VALUE"),
                     ty: Type {
-                        kind: TypeKind::Path(path("usize")),
+                        kind: TypeKind::Infer,
                         span,
                     },
                 }],

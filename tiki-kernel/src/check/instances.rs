@@ -12,12 +12,13 @@
 mod facts;
 
 use self::facts::Failed;
-use super::names::nearest;
 use super::value::{Num, Val};
 use super::{Check, Push};
-use crate::ast::{Expr, ExprKind, Generic, Program, Span, TypeKind};
+use crate::ast::{Expr, ExprKind, Generic, Program, Span};
 use crate::compile::{Arg, Instance};
 use crate::diag::{Diag, Sink, codes};
+use crate::instance::{InstanceError, fits, takes};
+use crate::near;
 
 /// The entry's name: the kernel's, then the values.
 pub(crate) fn entry(kernel: &str, instance: &Instance) -> String {
@@ -109,19 +110,6 @@ fn said<'g>(generics: impl Iterator<Item = &'g Generic>) -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
-/// What a parameter is given.
-fn takes(generic: &Generic) -> &'static str {
-    match generic {
-        Generic::Type { .. } => "an element type",
-        Generic::Const { ty, .. } => match &ty.kind {
-            TypeKind::Path(path) if path.segments.iter().any(|s| s.name.text == "bool") => {
-                "`true` or `false`"
-            }
-            _ => "a number",
-        },
-    }
-}
-
 /// Instances one tuple may stand for.
 const COMBINATIONS: usize = 4096;
 
@@ -152,7 +140,7 @@ impl<'a> Check<'a> {
                 continue;
             };
             let Some(at) = generics.iter().position(|g| g.name().text == name.text) else {
-                let mut diag = self.error(
+                let diag = self.error(
                     codes::INSTANCE,
                     name.span,
                     format!(
@@ -160,12 +148,9 @@ impl<'a> Check<'a> {
                         self.program.kernel.name.text, name.text
                     ),
                 );
-                if let Some(near) =
-                    nearest(&name.text, generics.iter().map(|g| g.name().text.as_str()))
-                {
-                    diag = diag.help(format!("did you mean `{near}`?"));
-                }
-                diag.note(format!("it has {}", said(generics.iter())))
+                let there = generics.iter().map(|g| g.name().text.as_str());
+                diag.near(&name.text, there)
+                    .note(format!("it has {}", said(generics.iter())))
                     .push(self);
                 ok = false;
                 continue;
@@ -289,22 +274,37 @@ impl<'a> Check<'a> {
 
     fn one_value(&mut self, generic: &Generic, name: &str, value: &'a Expr) -> Option<Arg> {
         let (_, val) = self.collect(|c| c.eval(value));
-        match (generic, val) {
-            (Generic::Type { .. }, Val::Type(t)) => Some(Arg::Type(t)),
-            (Generic::Const { .. }, Val::Int(i, _)) => Some(Arg::Int(i)),
-            (Generic::Const { .. }, Val::Bool(b)) => Some(Arg::Bool(b)),
-            (_, Val::Poison) => None,
-            (generic, val) => {
-                let wants = takes(generic);
-                self.error(
-                    codes::INSTANCE,
-                    value.span,
-                    format!("`{name}` is {wants}, not {}", val.kind()),
+        let arg = match val {
+            Val::Type(t) => Some(Arg::Type(t)),
+            Val::Int(i, _) => Some(Arg::Int(i)),
+            Val::Bool(b) => Some(Arg::Bool(b)),
+            Val::Poison => return None,
+            _ => None,
+        };
+        let error = match arg.map(|arg| (arg, fits(generic, arg))) {
+            Some((arg, Ok(()))) => return Some(arg),
+            Some((_, Err(error))) if !matches!(error, InstanceError::Kind { .. }) => Some(error),
+            _ => None,
+        };
+        let wants = takes(generic);
+        let text = match &error {
+            Some(InstanceError::Bound { bound, given, .. }) => {
+                format!(
+                    "`{name}` is bounded by `{}`; `{given}` is not {}",
+                    bound.name, bound.what
                 )
-                .push(self);
-                None
             }
+            Some(InstanceError::Range { ty, given, .. }) => {
+                format!("`{name}` is a `{ty}`: it cannot be {given}")
+            }
+            _ => format!("`{name}` is {wants}, not {}", val.kind()),
+        };
+        let mut diag = self.error(codes::INSTANCE, value.span, text);
+        if let Some(InstanceError::Bound { bound, .. }) = error {
+            diag = diag.help(format!("it can be {}", near::quoted(bound.types())));
         }
+        diag.push(self);
+        None
     }
 }
 
