@@ -33,7 +33,7 @@ pub use tiki_kernel as compiler;
 pub use tiki_launch::*;
 pub use tiki_layout as algebra;
 #[doc(hidden)]
-pub use tiki_macros::{__next, __shadow};
+pub use tiki_macros::{__next, __shadow, __twice};
 pub use tiki_macros::{device, kernel, kernel_set, module, test};
 
 /// What generated code names. Not for people.

@@ -1,7 +1,7 @@
 //! Types: the shadow and the checker accept and refuse alike.
 //!
 //! `corpus/accept/*.rs` compile: rustc and our check take every kernel in them. Each of
-//! `corpus/refuse/*.rs` is refused by both: its record shows an error of rustc's and one of ours.
+//! `corpus/refuse/*.rs` is refused by both (`__twice` asks both): its record shows an error of rustc's and one of ours.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ fn both_refuse() {
     trybuild::TestCases::new().compile_fail("tests/corpus/refuse/*.rs");
 }
 
-/// Refused by rustc alone so far; the shadow is always compiled, so nothing of these gets through.
+/// Refused by rustc alone so far; the shadow is compiled where our compiler refuses nothing, so nothing of these gets through.
 const BY_RUSTC_ALONE: &[&str] = &[
     "array_of_two_types",
     "deref_of_a_number",

@@ -143,6 +143,14 @@ pub fn __shadow(attribute: TokenStream, item: TokenStream) -> TokenStream {
     expand::only_checked(attribute.into(), item.into()).into()
 }
 
+/// As [`macro@kernel`], and rustc says what it finds in the body even where our compiler has refused it: a test that both
+/// refuse alike.
+#[doc(hidden)]
+#[proc_macro_attribute]
+pub fn __twice(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    expand::twice(attribute.into(), item.into()).into()
+}
+
 /// The next step of fetching device items: only the other macros call it.
 #[doc(hidden)]
 #[proc_macro]

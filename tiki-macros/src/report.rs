@@ -8,7 +8,7 @@
 use crate::parse::Reader;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
-use tiki_kernel::diag::{Diag, Severity};
+use tiki_kernel::diag::{Code, Diag, Severity};
 
 /// Which spans belong to a device item, and where the kernel calls it.
 pub(crate) struct Foreign {
@@ -45,10 +45,22 @@ pub(crate) fn items(reader: &Reader, foreign: &[Foreign], diags: &[Diag]) -> Tok
 
 /// One error, underlined from the first token to the last.
 pub(crate) fn error((first, last): (Span, Span), text: &str) -> TokenStream {
+    let text = &cured(text);
     let path = quote_spanned!(first=> ::core::compile_error);
     let args = quote_spanned!(last=> { #text });
     let bang = quote_spanned!(first=> !);
     quote!(#path #bang #args)
+}
+
+/// A text with the cure of its code, where it has none of its own.
+fn cured(text: &str) -> String {
+    let code = text.strip_prefix('[').and_then(|t| t.split(']').next());
+    match code.and_then(Code::by_name) {
+        Some(code) if !text.contains("= help: ") => {
+            format!("{text}\n  = help: {}", code.cure())
+        }
+        _ => text.to_owned(),
+    }
 }
 
 /// A warning on a token; `index` tells it from others of the kernel.

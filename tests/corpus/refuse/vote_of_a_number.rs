@@ -1,6 +1,6 @@
 use tiki::prelude::*;
 
-#[tiki::kernel(threads = 32, grid = [1])]
+#[tiki::__twice(threads = 32, grid = [1])]
 fn k(x: &Global<f32, 1>, a: f32, out: &mut Global<f32, 1>) {
     let y = vote_any(a);
 }

@@ -19,6 +19,7 @@
 mod known;
 mod names;
 mod next;
+mod paths;
 mod publish;
 mod recorded;
 mod set;
@@ -32,8 +33,9 @@ use tiki_kernel::ast::{self, Item};
 use tiki_kernel::diag::Diag;
 use tiki_kernel::diag::codes::TYPE;
 
-pub(crate) use names::{Wanted, paths_of_kernel};
+pub(crate) use names::Wanted;
 pub(crate) use next::{fetch_for_kernel, next};
+pub(crate) use paths::paths_of_kernel;
 pub(crate) use publish::{device, export_kernel, module};
 pub(crate) use set::kernel_set;
 

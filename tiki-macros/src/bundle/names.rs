@@ -23,23 +23,23 @@ pub(crate) struct Wanted {
 }
 
 #[derive(Default)]
-struct Names {
+pub(super) struct Names {
     /// What is bound here, innermost last.
     bound: Vec<String>,
     /// Paths that mean something else in all of the body: its items, and what the author says the value of.
-    hidden: HashSet<String>,
+    pub(super) hidden: HashSet<String>,
     found: Vec<Wanted>,
     seen: HashMap<String, usize>,
 }
 
 impl Names {
-    fn wanted(self) -> Vec<Wanted> {
+    pub(super) fn wanted(self) -> Vec<Wanted> {
         let hidden = self.hidden;
         let free = |w: &Wanted| !hidden.contains(&w.key);
         self.found.into_iter().filter(free).collect()
     }
 
-    fn bind(&mut self, generics: &syn::Generics) {
+    pub(super) fn bind(&mut self, generics: &syn::Generics) {
         for param in &generics.params {
             match param {
                 syn::GenericParam::Type(t) => self.bound.push(t.ident.to_string()),
@@ -181,6 +181,12 @@ impl<'a> Visit<'a> for Names {
         if is_known(&first) || first == "Self" || self.bound.contains(&first) {
             return;
         }
+        // A type's own function or constant: device items have none, and the compiler knows those of the prelude.
+        let of_a_type = path.segments.iter().rev().nth(1);
+        let starts = |s: &syn::PathSegment| s.ident.to_string().starts_with(char::is_uppercase);
+        if of_a_type.is_some_and(starts) {
+            return;
+        }
         let key = path_key(path);
         if self.seen.contains_key(&key) {
             return;
@@ -209,6 +215,14 @@ impl<'a> Visit<'a> for Names {
             let mut inner = self.inner();
             inner.visit_expr(&factor);
             self.adopt(inner);
+        }
+    }
+
+    fn visit_type_path(&mut self, ty: &'a syn::TypePath) {
+        // Types with small letters are the language's own, or none that it has.
+        let lone = ty.path.get_ident().map(ToString::to_string);
+        if !lone.is_some_and(|n| n.starts_with(char::is_lowercase)) {
+            visit::visit_type_path(self, ty);
         }
     }
 
@@ -288,63 +302,4 @@ impl<'a> Names {
             }
         }
     }
-
-    /// Of `(E = f16, N = WIDTH)` the right sides: the left ones are the kernel's parameters.
-    fn values(&mut self, expr: &Expr) {
-        match expr {
-            Expr::Assign(a) => self.visit_expr(&a.right),
-            Expr::Paren(p) => self.values(&p.expr),
-            Expr::Tuple(t) => t.elems.iter().for_each(|e| self.values(e)),
-            other => self.visit_expr(other),
-        }
-    }
-
-    fn function(&mut self, item: &ItemFn) {
-        self.bind(&item.sig.generics);
-        for input in &item.sig.inputs {
-            if let syn::FnArg::Typed(t) = input {
-                self.visit_pat(&t.pat);
-                self.visit_type(&t.ty);
-            }
-        }
-        if let syn::ReturnType::Type(_, ty) = &item.sig.output {
-            self.visit_type(ty);
-        }
-        self.visit_block(&item.block);
-    }
-}
-
-/// Paths of a kernel, its attribute's values included.
-pub(crate) fn paths_of_kernel(source: &crate::expand::Source) -> Vec<Wanted> {
-    let mut names = Names::default();
-    names.hidden.extend(crate::expand::assumed(source));
-    names.function(&source.item);
-    for option in &source.attribute.options {
-        let of_the_door = ["grid", "crate", "assume", "deny", "target"];
-        if of_the_door.iter().any(|n| option.name == n) {
-            continue;
-        }
-        for value in option.value.iter().chain(&option.args) {
-            names.values(value);
-        }
-    }
-    names.wanted()
-}
-
-/// Paths of a device item.
-pub(crate) fn paths_of_item(item: &syn::Item) -> Vec<Wanted> {
-    let mut names = Names::default();
-    match item {
-        syn::Item::Fn(f) => names.function(f),
-        syn::Item::Const(c) => {
-            names.visit_type(&c.ty);
-            names.visit_expr(&c.expr);
-        }
-        syn::Item::Struct(s) => {
-            names.bind(&s.generics);
-            s.fields.iter().for_each(|f| names.visit_type(&f.ty));
-        }
-        _ => {}
-    }
-    names.wanted()
 }

@@ -6,7 +6,7 @@
 //! entry = { hash "name" { item } ["path" hash ..] }
 //! ```
 
-use super::{Bundle, Calls, Entry, Wanted, names, publish, set};
+use super::{Bundle, Calls, Entry, Wanted, paths, publish, set};
 use crate::expand::{self, Source};
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
@@ -86,7 +86,7 @@ impl State {
         let source = Source::parse(attribute, item)?;
         let calls = Calls {
             roots: self.answered.clone(),
-            spans: names::paths_of_kernel(&source)
+            spans: paths::paths_of_kernel(&source)
                 .into_iter()
                 .map(|w| (w.key, w.span))
                 .collect(),

@@ -2,7 +2,7 @@
 
 use super::known::{is_known, is_taken};
 use super::next::{State, fetch};
-use super::{Bundle, Calls, Entry, Wanted, hash, names};
+use super::{Bundle, Calls, Entry, Wanted, hash, paths};
 use crate::expand::Source;
 use crate::parse::Attribute;
 use crate::report;
@@ -33,7 +33,7 @@ pub(crate) fn device(attribute: TokenStream, tokens: TokenStream) -> TokenStream
     if let Some(error) = cannot_be_shared(&item, &name) {
         return quote!(#error #kept);
     }
-    let wanted = names::paths_of_item(&item);
+    let wanted = paths::paths_of_item(&item);
     if let Some(own) = wanted.iter().find(|w| name == w.key.as_str()) {
         // A struct may name itself; a function that does would never end.
         if matches!(item, Item::Fn(_)) {
@@ -235,7 +235,7 @@ fn cycles(items: &[Item]) -> Vec<(String, TokenStream)> {
     let calls: Vec<(String, Vec<Wanted>)> = items
         .iter()
         .filter(|i| matches!(i, Item::Fn(_)))
-        .filter_map(|i| Some((name_of(i)?.0.to_string(), names::paths_of_item(i))))
+        .filter_map(|i| Some((name_of(i)?.0.to_string(), paths::paths_of_item(i))))
         .collect();
     let find = |name: &str| calls.iter().find(|(n, _)| n == name);
     let mut out = Vec::new();

@@ -247,6 +247,7 @@ fn member(set: &Set, lines: &[&Line], entry: &Entry, bundle: &Bundle) -> syn::Re
         parameters: quote!(),
         bound: quote!(where #set_name: #built<#(#names),*>,),
         artifact: quote!(<#set_name as #built<#(#names),*>>::ARTIFACT),
+        failed: compiled.failed,
     }
     .tokens(&source);
     let impls = if compiled.failed {

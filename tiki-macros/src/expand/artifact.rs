@@ -17,7 +17,7 @@ pub(crate) fn items(source: &Source, compiled: &Compiled) -> TokenStream {
     let text = &compiled.text;
     let krate = &source.krate;
     // Not part of the surface: without the tokens of its device items there is no text to compile.
-    let at_run_time = at_run_time::items(source);
+    let at_run_time = at_run_time::items(source, compiled.failed);
     let text = quote! {
         #at_run_time
         impl #generics #name #args {

@@ -17,7 +17,7 @@ use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote};
 use syn::GenericParam;
 
-pub(super) fn items(source: &Source) -> TokenStream {
+pub(super) fn items(source: &Source, failed: bool) -> TokenStream {
     let krate = &source.krate;
     let p = quote!(#krate::__private);
     let name = source.name();
@@ -36,7 +36,7 @@ pub(super) fn items(source: &Source) -> TokenStream {
         }
         GenericParam::Lifetime(_) => None,
     });
-    let base: Vec<TokenStream> = base.collect();
+    let base: Vec<TokenStream> = base.filter(|_| !failed).collect();
     let base_again = &base;
     let of_the_type = generics.params.iter().filter_map(|param| match param {
         GenericParam::Type(t) => Some(t.ident.to_string()),
@@ -69,6 +69,7 @@ pub(super) fn items(source: &Source) -> TokenStream {
         parameters: variables,
         bound: quote!(),
         artifact: quote!(self.compiled.artifact()),
+        failed,
     }
     .tokens(source);
     quote! {

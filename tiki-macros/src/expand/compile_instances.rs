@@ -23,7 +23,7 @@ use std::time::Duration;
 use tiki_kernel::ast::{self, Places, Program};
 use tiki_kernel::check;
 use tiki_kernel::compile::{Instance, Output, compile_instance};
-use tiki_kernel::diag::codes::INTERNAL;
+use tiki_kernel::diag::codes::{INTERNAL, SHARED_LIMIT};
 use tiki_kernel::diag::{Diag, Severity, Sink};
 use tiki_kernel::fit;
 
@@ -42,6 +42,8 @@ pub(crate) struct Compiled {
     pub(crate) fingerprint: u128,
     /// An error is among the messages.
     pub(crate) failed: bool,
+    /// Such an error as rustc may find in the shadow too: of syntax, names, types, build-time values, shapes.
+    pub(crate) refused: bool,
 }
 
 impl Compiled {
@@ -54,6 +56,7 @@ impl Compiled {
             text: String::new(),
             fingerprint: 0,
             failed: true,
+            refused: false,
         }
     }
 
@@ -169,7 +172,9 @@ pub(crate) fn compile_all(
             ));
         }
     }
-    let mut failed = diags.iter().any(|d| d.severity == Severity::Error);
+    let errors = || diags.iter().filter(|d| d.severity == Severity::Error);
+    let mut failed = errors().next().is_some();
+    let refused = errors().any(|d| d.code < SHARED_LIMIT);
     if let Some(failure) = &dumper.failure {
         failed = true;
         messages.extend(report::error((span, span), &format!("[TK099] {failure}")));
@@ -178,6 +183,7 @@ pub(crate) fn compile_all(
         outputs: if failed { Vec::new() } else { outputs },
         messages,
         failed,
+        refused,
         text: if readable {
             ast::print(&program)
         } else {

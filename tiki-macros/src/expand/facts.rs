@@ -19,6 +19,7 @@ use syn::spanned::Spanned;
 use syn::{BinOp, Expr, Pat, Stmt, Token, UnOp};
 use tiki_kernel::diag::Diag;
 use tiki_kernel::diag::codes::NEED_CONST;
+use tiki_kernel::near;
 
 /// Methods the host has under the same name and meaning.
 const METHODS: &[&str] = &[
@@ -142,14 +143,16 @@ fn steps(source: &Source) -> (Vec<Step<'_>>, Vec<(Span, String)>) {
 pub(crate) fn check(reader: &mut Reader, source: &Source) {
     for (span, what) in steps(source).1 {
         let at = reader.at(span);
-        reader.sink.push(
-            Diag::error(
-                NEED_CONST,
-                at,
-                format!("`require!` is checked by the launcher, which does not know {what}"),
-            )
-            .help("use arguments, parameters and values computed from them alone"),
-        );
+        let text = format!("`require!` is checked by the launcher, which does not know {what}");
+        let diag = Diag::error(NEED_CONST, at, text);
+        let method = what
+            .strip_prefix("`.")
+            .and_then(|m| m.strip_suffix("(..)`"));
+        let question = method.and_then(|m| near::question(m, METHODS.iter().copied()));
+        let other = "use arguments, parameters and values computed from them alone";
+        reader
+            .sink
+            .push(diag.help(question.unwrap_or(other.into())));
     }
 }
 

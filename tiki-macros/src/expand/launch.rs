@@ -4,6 +4,7 @@ use super::{Source, facts, local};
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::{GenericArgument, PathArguments, Type};
+use tiki_kernel::dtype::{Bound, DType};
 
 /// A kernel's argument as the launcher takes it.
 enum Argument {
@@ -30,15 +31,6 @@ pub(crate) fn items(source: &Source) -> TokenStream {
     let bound = source.bound();
     let instance = source.lifetime(&quote!('instance));
     let any = source.lifetime(&quote!('static));
-    let function = Function {
-        name: quote!(launch),
-        generics: quote!(),
-        receiver: quote!(),
-        parameters: quote!(),
-        bound: quote!(where #bound,),
-        artifact: quote!(<Self as #built #any>::ARTIFACT),
-    };
-    let launch = function.tokens(source);
     let (message, label, notes) = not_built(source);
     quote! {
         #(#attrs)*
@@ -67,7 +59,26 @@ pub(crate) fn items(source: &Source) -> TokenStream {
             /// What the compiler chose, and why.
             pub const REPORT: &'static str = Self::ARTIFACT.report;
         }
+    }
+}
 
+/// The typed `launch`.
+pub(crate) fn launcher(source: &Source, failed: bool) -> TokenStream {
+    let (name, built) = (source.name(), source.built());
+    let generics = &source.generics();
+    let (impl_generics, args, _) = generics.split_for_impl();
+    let (bound, any) = (source.bound(), source.lifetime(&quote!('static)));
+    let function = Function {
+        name: quote!(launch),
+        generics: quote!(),
+        receiver: quote!(),
+        parameters: quote!(),
+        bound: quote!(where #bound,),
+        artifact: quote!(<Self as #built #any>::ARTIFACT),
+        failed,
+    };
+    let launch = function.tokens(source);
+    quote! {
         #[allow(dead_code)]
         impl #impl_generics #name #args {
             #launch
@@ -86,6 +97,8 @@ pub(crate) struct Function {
     /// What holds only for instances that were built.
     pub(crate) bound: TokenStream,
     pub(crate) artifact: TokenStream,
+    /// The kernel did not compile: its callers are checked all the same, and what is wrong with it is told once.
+    pub(crate) failed: bool,
 }
 
 impl Function {
@@ -98,8 +111,25 @@ impl Function {
             parameters: variables,
             bound,
             artifact,
+            failed,
         } = self;
         let [params, lend, pass] = parameters(source);
+        if *failed {
+            let stream = local("stream");
+            return quote! {
+                #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, unused_variables)]
+                #[doc = "Of a kernel that did not compile."]
+                pub fn #name #generics(
+                    #receiver
+                    #stream: &#krate::Stream,
+                    #(#params),*
+                ) -> ::core::result::Result<(), #krate::LaunchError>
+                #bound
+                {
+                    ::core::unreachable!("a kernel that did not compile")
+                }
+            };
+        }
         let (stream, call) = (local("stream"), local("call"));
         let grid = facts::grid(source, artifact);
         let facts = facts::checks(source);
@@ -139,7 +169,6 @@ impl Function {
 
 /// The launcher's parameters, the shapes of workspaces, and how each argument is passed on.
 fn parameters(source: &Source) -> [Vec<TokenStream>; 3] {
-    let krate = &source.krate;
     let call = local("call");
     let mut params = Vec::new();
     let (mut lend, mut pass) = (Vec::new(), Vec::new());
@@ -158,7 +187,11 @@ fn parameters(source: &Source) -> [Vec<TokenStream>; 3] {
             pass.push(quote!(#call.workspace(#i, #lent)?;));
             continue;
         }
-        let (kind, ty) = host_type(&input.ty, krate);
+        let Some((kind, ty)) = host_type(source, &input.ty) else {
+            // Refused by the compiler, in its words; a caller's argument is not looked at.
+            params.push(quote!(#name: impl ::core::marker::Sized));
+            continue;
+        };
         params.push(quote!(#name: #ty));
         pass.push(match kind {
             Argument::Input => quote!(#call.tensor(#i, #name)?;),
@@ -172,21 +205,25 @@ fn parameters(source: &Source) -> [Vec<TokenStream>; 3] {
     [params, lend, pass]
 }
 
-/// `&Global<E, 1>` is `&Tensor<E, 1>` to the launcher; scalars stay.
-fn host_type(ty: &Type, krate: &TokenStream) -> (Argument, TokenStream) {
+/// Whether a kernel can have an argument of this type.
+pub(crate) fn takes(source: &Source, ty: &Type) -> bool {
+    host_type(source, ty).is_some()
+}
+
+/// `&Global<E, 1>` is `&Tensor<E, 1>` to the launcher; scalars stay; other types no kernel takes.
+fn host_type(source: &Source, ty: &Type) -> Option<(Argument, TokenStream)> {
     match ty {
-        Type::Paren(p) => return host_type(&p.elem, krate),
-        Type::Group(g) => return host_type(&g.elem, krate),
+        Type::Paren(p) => host_type(source, &p.elem),
+        Type::Group(g) => host_type(source, &g.elem),
         Type::Reference(r) => {
-            if let Some(tensor) = tensor_type(&r.elem, krate) {
-                let (and, mutable) = (&r.and_token, &r.mutability);
-                let kind = if mutable.is_some() {
-                    Argument::Output
-                } else {
-                    Argument::Input
-                };
-                return (kind, quote!(#and #mutable #tensor));
-            }
+            let tensor = tensor_type(source, &r.elem)?;
+            let (and, mutable) = (&r.and_token, &r.mutability);
+            let kind = if mutable.is_some() {
+                Argument::Output
+            } else {
+                Argument::Input
+            };
+            Some((kind, quote!(#and #mutable #tensor)))
         }
         Type::Path(p) => {
             if let Some(last) = p.path.segments.last()
@@ -194,25 +231,38 @@ fn host_type(ty: &Type, krate: &TokenStream) -> (Argument, TokenStream) {
                 && let PathArguments::AngleBracketed(a) = &last.arguments
                 && let Some(GenericArgument::Type(inner)) = a.args.first()
             {
-                let (kind, inner) = host_type(inner, krate);
+                let (kind, inner) = host_type(source, inner)?;
                 let give = match kind {
                     Argument::Input => quote!(tensor),
                     // Refused by the compiler, in its words.
                     Argument::Output => quote!(tensor_mut),
-                    _ => return (Argument::Scalar, ty.to_token_stream()),
+                    _ => return None,
                 };
-                return (
+                return Some((
                     Argument::Optional(give),
                     quote!(::core::option::Option<#inner>),
-                );
+                ));
             }
+            let scalar = last_is(ty, "usize") || is_element(source, ty);
+            scalar.then(|| (Argument::Scalar, ty.to_token_stream()))
         }
-        _ => {}
+        _ => None,
     }
-    (Argument::Scalar, ty.to_token_stream())
 }
 
-fn tensor_type(ty: &Type, krate: &TokenStream) -> Option<TokenStream> {
+fn last_is(ty: &Type, name: &str) -> bool {
+    matches!(ty, Type::Path(p) if p.path.segments.last().is_some_and(|s| s.ident == name))
+}
+
+/// An element type, or a parameter that stands for one.
+fn is_element(source: &Source, ty: &Type) -> bool {
+    let mut parameters = source.item.sig.generics.type_params();
+    let elements = DType::all().filter(|t| Bound::by_name("Element").is_some_and(|b| b.holds(*t)));
+    let mut elements = elements.map(DType::name);
+    parameters.any(|t| last_is(ty, &t.ident.to_string())) || elements.any(|n| last_is(ty, n))
+}
+
+fn tensor_type(source: &Source, ty: &Type) -> Option<TokenStream> {
     let Type::Path(p) = ty else { return None };
     let last = p.path.segments.last()?;
     if last.ident != "Global" {
@@ -223,9 +273,14 @@ fn tensor_type(ty: &Type, krate: &TokenStream) -> Option<TokenStream> {
     };
     let mut args = a.args.iter();
     let element = args.next()?;
+    match element {
+        GenericArgument::Type(ty) if is_element(source, ty) => {}
+        _ => return None,
+    }
     let rank = args
         .next()
         .map_or_else(|| quote!(2), ToTokens::to_token_stream);
+    let krate = &source.krate;
     Some(quote!(#krate::Tensor<#element, #rank>))
 }
 

@@ -1,11 +1,16 @@
 //! What a kernel becomes.
 //!
-//! 1. [`surface`]: the type named like the kernel, its `launch`, the trait of what was built and the
-//!    shadow. They depend on the signature alone, so they are there whatever the compiler says.
+//! 1. [`surface`]: the type named like the kernel and the trait of what was built. They depend on the name
+//!    and the parameters alone, so they are there whatever the compiler says.
 //! 2. If the body names device items, their tokens are fetched ([`crate::bundle`]); then, or at once,
 //! 3. [`instances`]: the compiler runs; each instance becomes an artefact and an implementation of the
-//!    trait. If it fails, the errors and one implementation for all parameters take their place, so that
-//!    the rest of the file is checked as if the kernel were right.
+//!    trait, beside them the `launch` and the shadow. If it fails, the errors and one implementation for all
+//!    parameters take their place, and a `launch` that takes what the signature says and does nothing, so
+//!    that the rest of the file is checked as if the kernel were right.
+//!
+//! What our compiler refuses in names, types or shapes, rustc would refuse a second time in the shadow, in other
+//! words. It is told once: the shadow is then the signature alone, which keeps imports in use. Editors, which
+//! complete in the body while it is wrong, see the body always.
 
 mod arithmetic;
 pub(crate) mod artifact;
@@ -147,29 +152,50 @@ pub(crate) fn only_checked(attribute: TokenStream, item: TokenStream) -> TokenSt
     match Source::parse(attribute, item) {
         Ok(source) => {
             let stub = artifact::items(&source, &Compiled::nothing());
-            let surface = surface(&source);
-            quote!(#surface #stub)
+            let (surface, launch) = (surface(&source), launch::launcher(&source, false));
+            let shadow = shadow::item(&source);
+            quote!(#surface #stub #launch #shadow)
         }
         Err(error) => error.to_compile_error(),
     }
 }
 
-/// Everything that depends on the signature alone.
+/// A kernel, and its body as rustc sees it.
+pub(crate) fn twice(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    let mut out = kernel(attribute.clone(), item.clone());
+    if let Ok(source) = Source::parse(attribute, item) {
+        out.extend(shadow::item(&source));
+    }
+    out
+}
+
+/// Everything that depends on the name and the parameters alone.
 fn surface(source: &Source) -> TokenStream {
-    let launch = launch::items(source);
-    let shadow = shadow::item(source);
-    quote!(#launch #shadow)
+    launch::items(source)
 }
 
 /// Compiles, and writes what came of it.
 pub(crate) fn instances(source: &Source, bundle: &Bundle, calls: &bundle::Calls) -> TokenStream {
     let compiled = compile_all(source, bundle, calls, None);
     let mut out = artifact::items(source, &compiled);
+    out.extend(launch::launcher(source, compiled.failed));
+    out.extend(match compiled.refused {
+        true if !in_an_editor() => shadow::signature(source),
+        _ => shadow::item(source),
+    });
     out.extend(compiled.messages);
     out.extend(assume::asserts(source));
     out.extend(bundle::export_kernel(source, bundle, calls));
     out.extend(dump::watched());
     out
+}
+
+/// Whether it is not rustc, or a tool made of it, that expands.
+fn in_an_editor() -> bool {
+    let own = std::env::current_exe().unwrap_or_default();
+    let own = own.file_stem().map(|s| s.to_string_lossy().into_owned());
+    let rustc = ["rustc", "rustdoc", "clippy-driver", "miri"];
+    own.is_some_and(|own| !rustc.contains(&own.as_str()))
 }
 
 /// A local name that no name of the user's can meet.

@@ -4,9 +4,29 @@
 //! rust-analyzer completes in it. What is only wrong on the host (an overflow or an index that the
 //! compiler of the kernel judges by itself) is allowed.
 
-use super::Source;
+use super::{Source, launch};
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
+
+/// Of a kernel that was refused: the names of its arguments' types are in use, and nothing is said twice.
+pub(crate) fn signature(source: &Source) -> TokenStream {
+    let inputs = source
+        .item
+        .sig
+        .inputs
+        .iter()
+        .filter_map(|input| match input {
+            syn::FnArg::Typed(t) if launch::takes(source, &t.ty) => Some(&t.ty),
+            _ => None,
+        });
+    let generics = &source.item.sig.generics.params;
+    quote! {
+        #[allow(unused)]
+        const _: () = {
+            fn arguments<#generics>(#(_: #inputs),*) {}
+        };
+    }
+}
 
 pub(crate) fn item(source: &Source) -> TokenStream {
     let sig = &source.item.sig;

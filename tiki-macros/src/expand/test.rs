@@ -4,6 +4,7 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::spanned::Spanned;
 use syn::{ItemFn, LitStr, Path};
+use tiki_kernel::near;
 
 /// What stands in the attribute.
 struct Options {
@@ -25,7 +26,9 @@ impl syn::parse::Parse for Options {
             } else {
                 let name: syn::Ident = input.parse()?;
                 if name != "target" {
-                    let text = format!("`{name}` is no option of a test: `target`, `crate`");
+                    let near = near::question(&name.to_string(), ["target", "crate"]);
+                    let near = near.map_or(String::new(), |q| format!("; {q}"));
+                    let text = format!("`{name}` is no option of a test: `target`, `crate`{near}");
                     return Err(syn::Error::new(name.span(), text));
                 }
                 input.parse::<syn::Token![=]>()?;

@@ -13,7 +13,7 @@ fn programs(file: &Path) -> Vec<Program> {
         let syn::Item::Fn(f) = item else { continue };
         let attr = f.attrs.iter().find(|a| {
             let last = a.path().segments.last().map(|s| s.ident.to_string());
-            matches!(last.as_deref(), Some("kernel" | "__shadow"))
+            matches!(last.as_deref(), Some("kernel" | "__shadow" | "__twice"))
         });
         let Some(syn::Meta::List(list)) = attr.map(|a| &a.meta) else {
             continue;
