@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use tiki_kernel::ast::{self, Program};
 use tiki_kernel::compile::Instance;
 use tiki_kernel::diag::{Diag, Sink};
+use tiki_kernel::near;
 
 /// Where to look.
 #[derive(Debug, clap::Args)]
@@ -137,7 +138,14 @@ impl Folder {
             1 => Ok(named.remove(0)),
             0 => {
                 let names: Vec<String> = others.iter().map(Kernel::path).collect();
+                let own: Vec<String> = match name.contains("::") {
+                    true => names.clone(),
+                    false => others.iter().map(Kernel::own).collect(),
+                };
                 let mut text = format!("no kernel `{name}`; there are: {}", names.join(", "));
+                if let Some(question) = near::question(name, own.iter().map(String::as_str)) {
+                    text = format!("{text}; {question}");
+                }
                 // It may be there and not be read: a text of another version.
                 let stem = |file: &Path| file.file_stem().map(|s| s.to_string_lossy().into_owned());
                 let wanted = name.rsplit("::").next().unwrap_or(name);

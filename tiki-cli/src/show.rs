@@ -1,12 +1,12 @@
 //! `tiki show KERNEL --stage ..` and `tiki explain KERNEL`: the compiler's stages and reasons.
 
-use crate::codes::meaning;
+use crate::codes::{self, meaning};
 use crate::instances::{Pick, compiled, name};
 use crate::outcome::{Failure, Kind, Out, Result};
 use serde_json::{Value, json};
 use std::fmt::Write;
-use tiki_kernel::ast;
 use tiki_kernel::stages::{self, STAGES, When};
+use tiki_kernel::{ast, near};
 
 /// Show a stage of the compiler.
 #[derive(Debug, clap::Args)]
@@ -38,7 +38,11 @@ fn no_stage(word: &str) -> Failure {
         "there is no stage `{word}`; there are ast, {}",
         names.join(", ")
     );
-    Kind::Usage.because(text)
+    let all = ["ast"].into_iter().chain(names);
+    match near::question(word, all.collect::<Vec<_>>()) {
+        Some(question) => Kind::Usage.because(format!("{text}; {question}")),
+        None => Kind::Usage.because(text),
+    }
 }
 
 pub fn run(args: &Args, out: &mut Out) -> Result<()> {
@@ -98,7 +102,11 @@ pub fn explain(args: &Explain, out: &mut Out) -> Result<()> {
         out.say(meaning.value(), || meaning.lines());
         return Ok(());
     }
-    let (kernel, instances) = args.pick.find()?;
+    let found = args.pick.find();
+    if let (Err(_), true) = (&found, codes::is_code(&args.pick.kernel)) {
+        return Err(codes::no_code(&args.pick.kernel));
+    }
+    let (kernel, instances) = found?;
     let places = &kernel.program.places;
     let (mut values, mut text) = (Vec::new(), String::new());
     for instance in &instances {

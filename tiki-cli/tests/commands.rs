@@ -154,6 +154,20 @@ fn codes_are_explained() {
     assert!(!said["explanation"].as_str().expect("text").is_empty());
 }
 
+/// Invariant: the explanation of every code of a build says what to do. Witness: all of them.
+#[test]
+fn every_code_of_a_build_has_its_cure() {
+    let folder = folder("cures");
+    for row in tiki_kernel::diag::codes::ROWS {
+        let said = tiki(&["explain", row.name], &folder);
+        assert_eq!(said.status.code(), Some(0), "{}", row.name);
+        let (_, cure) = text(&said.stdout)
+            .split_once("What to do: ")
+            .expect(row.name);
+        assert_eq!(cure.trim_end(), row.cure);
+    }
+}
+
 /// Kernels of one name in a crate, and those of sets, are told apart by the names of their files.
 #[test]
 fn kernels_of_one_name_are_told_apart() {

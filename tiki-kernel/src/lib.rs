@@ -22,6 +22,7 @@ pub mod instance;
 pub mod ir;
 pub mod isa;
 pub mod lower;
+pub mod near;
 pub mod ops;
 pub mod ptx;
 pub mod record;

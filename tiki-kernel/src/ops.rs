@@ -335,7 +335,7 @@ ops! {
     Pipeline wait = Rule::Do(|c, call| c.pipe_wait(call)), "fn(&self) -> usize", "The next full stage. For `cp_async`: the group wait, then the block's barrier.";
     Pipeline release = Rule::Do(|c, call| c.pipe_release(call)), "fn(&self, stage: usize)", "The stage may be filled again.";
     Pipeline expect = Rule::Do(|c, call| c.pipe_expect(call)), "fn(&self, stage: usize, bytes: usize)", "So many bytes more complete the stage: those that other blocks of the cluster send.";
-    BarrierType named = Rule::Pure(|c, call| c.barrier_named(call)), "fn(threads: usize) -> Barrier", "A hardware barrier of so many threads; one for each such part of the role, if it has several.";
+    BarrierType named = Rule::Pure(|c, call| c.barrier_named(call)), "fn(threads: usize) -> Barrier", "A hardware barrier of so many threads; one for each group of so many that meets at it.";
     Barrier sync = Rule::Do(|c, call| c.barrier_sync(call)), "fn(&self)", "Arrives and waits.";
     Barrier arrive = Rule::Do(|c, call| c.barrier_sync(call)), "fn(&self)", "Arrives and goes on.";
     TilesType persistent = Rule::Pure(|c, call| c.tiles_new(call)), "fn(tiles: [usize; 2]) -> Tiles", "Each block (each cluster, if the kernel has clusters) takes tile after tile.";
@@ -365,6 +365,60 @@ impl Row {
             .any(|r| self.signature[from - 1..].starts_with(r));
         all - usize::from(receiver)
     }
+}
+
+/// Types by which associated functions are called.
+pub(crate) static TYPES: &[(&str, Receiver)] = &[
+    ("Shared", Receiver::SharedType),
+    ("ThreadMap", Receiver::ThreadMapType),
+    ("Layout", Receiver::LayoutType),
+    ("Swizzle", Receiver::SwizzleType),
+    ("Warp", Receiver::WarpType),
+    ("Gemm", Receiver::GemmType),
+    ("Load", Receiver::LoadType),
+    ("Store", Receiver::StoreType),
+    ("Pipeline", Receiver::PipelineType),
+    ("Barrier", Receiver::BarrierType),
+    ("Tiles", Receiver::TilesType),
+];
+
+impl Receiver {
+    /// For people: what has the operation.
+    #[must_use]
+    pub fn what(self) -> String {
+        if let Some((name, _)) = TYPES.iter().find(|(_, r)| *r == self) {
+            return format!("the type `{name}`");
+        }
+        match self {
+            Receiver::Free => "no value: it is called by itself",
+            Receiver::Scalar => "numbers",
+            Receiver::Global => "global tensors",
+            Receiver::View => "views of global tensors (`x.tile(..)`)",
+            Receiver::Shared => "shared tensors",
+            Receiver::Stages => "stages of shared tensors",
+            Receiver::Register => "register tensors (`.load(map)` gives one)",
+            Receiver::Raw => "a thread's own values (`.raw()`)",
+            Receiver::Array => "arrays",
+            Receiver::Range => "ranges",
+            Receiver::ThreadMap => "thread maps",
+            Receiver::Layout => "layouts",
+            Receiver::Swizzle => "swizzles",
+            Receiver::Gemm => "matrix products",
+            Receiver::Pending => "accumulators in flight",
+            Receiver::Load => "loads",
+            Receiver::Store => "stores",
+            Receiver::Pipeline => "pipelines",
+            Receiver::Barrier => "barriers",
+            Receiver::Tiles => "tiles",
+            _ => "element types",
+        }
+        .into()
+    }
+}
+
+/// The operations of a receiver.
+pub fn of(receiver: Receiver) -> impl Iterator<Item = &'static Row> {
+    ROWS.iter().filter(move |r| r.receiver == receiver)
 }
 
 /// The row of a receiver and name.

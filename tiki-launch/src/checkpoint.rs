@@ -13,6 +13,7 @@ use std::sync::{Mutex, PoisonError};
 use safetensors::SafeTensorError;
 use safetensors::tensor::{Dtype, Metadata};
 use tiki_kernel::dtype::DType;
+use tiki_kernel::near;
 
 use crate::codes::Code;
 use crate::device::Device;
@@ -90,7 +91,9 @@ impl fmt::Display for DataError {
                     "{} has no tensor `{name}`; it has {}",
                     path.display(),
                     there.join(", ")
-                )
+                )?;
+                let question = near::question(name, there.iter().map(String::as_str));
+                question.map_or(Ok(()), |q| write!(f, "; {q}"))
             }
             DataError::Type {
                 path,

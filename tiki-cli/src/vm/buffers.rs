@@ -1,8 +1,8 @@
 //! A program, its launch and its buffers, ready to run.
 
-use super::Launch;
 use super::npy;
 use super::spec::{Content, Form, Named, Spec, argument, content};
+use super::{Launch, near};
 use crate::outcome::{Failure, Kind, Result};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -137,6 +137,7 @@ fn random(form: &Form, seed: u64, bytes: usize) -> Vec<u8> {
 
 impl Bench {
     pub fn new(launch: &Launch) -> Result<Bench> {
+        let grid = launch.blocks()?;
         let source = text(&launch.file)?;
         let vm = Vm::new();
         let shown = launch.file.display();
@@ -149,9 +150,9 @@ impl Bench {
             Some(e) if names.contains(e) => e.clone(),
             Some(e) => {
                 let has = names.join(", ");
-                return Err(
-                    Kind::Missing.because(format!("{shown} has no entry `{e}`; it has {has}"))
-                );
+                let near = near(e, names.iter().map(String::as_str));
+                return Err(Kind::Missing
+                    .because(format!("{shown} has no entry `{e}`; it has {has}{near}")));
             }
             None if names.len() == 1 => names[0].clone(),
             None => {
@@ -168,7 +169,7 @@ impl Bench {
             program,
             buffers: BTreeMap::new(),
             args: vec![],
-            grid: launch.grid.0,
+            grid,
             block: launch.block.0,
             shared: launch.shared,
         };
@@ -235,7 +236,8 @@ impl Bench {
     fn argument(&self, spec: Spec) -> Result<Arg> {
         let find = |name: &str| {
             let b = self.buffers.get(name);
-            b.ok_or_else(|| usage(format!("no buffer is called `{name}`")))
+            let near = near(name, self.buffers.keys().map(String::as_str));
+            b.ok_or_else(|| usage(format!("no buffer is called `{name}`{near}")))
         };
         Ok(match spec {
             Spec::Bytes(b) => Arg::Bytes(b),
@@ -298,8 +300,9 @@ impl Bench {
 
     pub fn buffer(&self, name: &str) -> Result<&Buffer> {
         let has: Vec<&str> = self.buffers.keys().map(String::as_str).collect();
+        let (near, all) = (near(name, has.iter().copied()), has.join(", "));
         let missing =
-            || Kind::Missing.because(format!("no buffer `{name}`; there are {}", has.join(", ")));
+            || Kind::Missing.because(format!("no buffer `{name}`; there are {all}{near}"));
         self.buffers.get(name).ok_or_else(missing)
     }
 

@@ -15,6 +15,7 @@ use buffers::Bench;
 use serde_json::json;
 use spec::{Dims, Named};
 use std::path::{Path, PathBuf};
+use tiki_kernel::near;
 use tiki_launch::vm::{Async, Checks, Options, Printed, Recorder};
 
 /// Run PTX text on the virtual machine.
@@ -72,7 +73,24 @@ pub struct Launch {
     threads: usize,
 }
 
+/// `; did you mean `x`?`, or nothing.
+fn near<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> String {
+    near::question(name, names).map_or(String::new(), |q| format!("; {q}"))
+}
+
 impl Launch {
+    /// The grid. One without blocks is legal for a program, whose inputs may be empty; who writes it on a command line
+    /// expects something to run.
+    fn blocks(&self) -> Result<[u32; 3]> {
+        let grid @ [x, y, z] = self.grid.0;
+        if grid.contains(&0) {
+            return Err(Kind::Usage.because(format!(
+                "--grid {x},{y},{z} has no blocks: nothing would run; each extent is at least 1"
+            )));
+        }
+        Ok(grid)
+    }
+
     fn options(&self, completion: Async, checks: Checks) -> Options {
         Options {
             completion,

@@ -7,6 +7,7 @@
 //! 3. [`occupancy`]: resident blocks.
 //! 4. [`residency`]: what the assembler is told of them.
 
+mod account;
 pub mod occupancy;
 pub mod registers;
 pub mod residency;

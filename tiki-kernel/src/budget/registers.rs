@@ -23,6 +23,7 @@
 //! The text computes a comparison again where its other use is far away; the assembler keeps the result
 //! instead, and packs what exceeds the seven predicates of the hardware into registers.
 
+use super::account::{KEPT as KEPT_NAME, UNNAMED, sentences};
 use super::occupancy;
 use super::weights::{Need, Weights, both, count, has, insert, marks};
 use crate::diag::{Diag, Sink, codes};
@@ -139,7 +140,7 @@ pub fn bounds(function: &Function, holds: &[String]) -> BTreeMap<Option<u32>, Bo
         let mut items: BTreeMap<&str, u32> = BTreeMap::new();
         for r in &peak.live {
             let name = holds.get(r.0 as usize).map_or("", String::as_str);
-            let name = if name.is_empty() { "temporaries" } else { name };
+            let name = if name.is_empty() { UNNAMED } else { name };
             *items.entry(name).or_default() += liveness::words(function.ty(*r));
         }
         let mut items: Vec<(String, u32)> = items
@@ -155,7 +156,7 @@ pub fn bounds(function: &Function, holds: &[String]) -> BTreeMap<Option<u32>, Bo
             registers += registers.div_ceil(MIXED);
         }
         let held = peak.need.core + peak.need.other;
-        items.push(("kept by the assembler".into(), registers - held));
+        items.push((KEPT_NAME.into(), registers - held));
         Bound {
             registers,
             items,
@@ -435,7 +436,7 @@ pub fn check(kernel: &Kernel, lowered: &Lowered, sink: &mut Sink, report: &mut R
                     kernel.entry, role.registers
                 ),
             )
-            .note(fullest(role, &lowered.module.files));
+            .notes(sentences(kernel, role, &lowered.module.files));
             if pool_holds(kernel, count, rounded) {
                 diag = diag.help(format!("set_registers({rounded})"));
             }
@@ -499,7 +500,7 @@ pub fn check(kernel: &Kernel, lowered: &Lowered, sink: &mut Sink, report: &mut R
                 kernel.entry, bound.registers
             ),
         )
-        .note(fullest(&bound, &lowered.module.files));
+        .notes(sentences(kernel, &bound, &lowered.module.files));
         let fits = (1..wanted).rev().find(|n| {
             occupancy::registers_for(kernel.target, kernel.threads, *n) >= bound.registers
         });
@@ -538,17 +539,4 @@ pub fn check(kernel: &Kernel, lowered: &Lowered, sink: &mut Sink, report: &mut R
         return kernel.registers.unwrap_or(left).min(left);
     }
     bound.registers
-}
-
-/// `live at the fullest point, lib.rs:12: v 128, address of x 2`
-fn fullest(bound: &Bound, files: &[(u32, String)]) -> String {
-    let place = bound.at.and_then(|at| {
-        let (_, path) = files.iter().find(|(n, _)| *n == at.file)?;
-        let name = path.rsplit(['/', '\\']).next()?;
-        Some(format!(", {name}:{}", at.line))
-    });
-    let place = place.unwrap_or_default();
-    let items = bound.items.iter().map(|(name, n)| format!("{name} {n}"));
-    let items: Vec<String> = items.collect();
-    format!("live at the fullest point{place}: {}", items.join(", "))
 }

@@ -1,13 +1,14 @@
 //! Calls: names to operations, closures and device functions inlined.
 
 use super::Check;
-use super::names::nearest;
 use super::rules::Rule;
 use super::scope::Scope;
 use super::value::{Num, Rev, Val};
 use crate::ast::{DeviceFn, Expr, ExprKind, GenericArg, Name, Path, Span};
 use crate::diag::codes;
+use crate::near;
 use crate::ops::{self, Receiver, Row};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// An operation to carry out.
@@ -99,20 +100,7 @@ impl<'a> Check<'a> {
         let [.., ty, name] = &path.segments[..] else {
             return None;
         };
-        let receiver = match ty.name.text.as_str() {
-            "Shared" => Receiver::SharedType,
-            "ThreadMap" => Receiver::ThreadMapType,
-            "Layout" => Receiver::LayoutType,
-            "Swizzle" => Receiver::SwizzleType,
-            "Warp" => Receiver::WarpType,
-            "Gemm" => Receiver::GemmType,
-            "Load" => Receiver::LoadType,
-            "Store" => Receiver::StoreType,
-            "Pipeline" => Receiver::PipelineType,
-            "Barrier" => Receiver::BarrierType,
-            "Tiles" => Receiver::TilesType,
-            _ => return None,
-        };
+        let (_, receiver) = *ops::TYPES.iter().find(|(n, _)| *n == ty.name.text)?;
         let generics = if name.generics.is_empty() {
             &ty.generics
         } else {
@@ -167,22 +155,23 @@ impl<'a> Check<'a> {
                 format!("{} has no operation `{}`", val.kind(), name.text),
             );
             if let Some(r) = receiver(&val) {
-                let own: Vec<&str> = ops::ROWS
-                    .iter()
-                    .filter(|row| row.receiver == r)
-                    .map(|row| row.name)
-                    .collect();
-                if let Some(near) = nearest(&name.text, own.iter().copied()) {
-                    diag = diag.help(format!("did you mean `{near}`?"));
-                } else if own.len() <= 12 {
-                    diag = diag.note(format!(
-                        "it has {}",
-                        own.iter()
-                            .map(|n| format!("`{n}`"))
-                            .collect::<Vec<_>>()
-                            .join(", ")
-                    ));
-                }
+                let own: Vec<&str> = ops::of(r).map(|row| row.name).collect();
+                let others = ops::ROWS.iter().filter(|row| row.name == name.text);
+                let others = others
+                    .map(|row| row.receiver.what())
+                    .collect::<BTreeSet<_>>();
+                diag = match near::question(&name.text, own.iter().copied()) {
+                    Some(question) => diag.help(question),
+                    None if !others.is_empty() => {
+                        let others: Vec<String> = others.into_iter().collect();
+                        diag.help(format!(
+                            "`{}` is an operation of {}",
+                            name.text,
+                            others.join(", ")
+                        ))
+                    }
+                    None => diag.help(format!("it has {}", near::quoted(own))),
+                };
             }
             return self.refuse(diag);
         };

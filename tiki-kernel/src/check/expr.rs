@@ -203,15 +203,22 @@ impl<'a> Check<'a> {
             return self.refuse(diag);
         };
         let mut values: Vec<Option<Val<'a>>> = vec![None; fields.len()];
+        let mut unknown = false;
         for (field, value) in given {
             let val = self.eval(value);
             let Some(i) = fields.iter().position(|(f, _)| f.text == field.text) else {
                 let message = format!("`{wanted}` has no field `{}`", field.text);
                 self.error(codes::UNKNOWN_NAME, field.span, message)
+                    .near(&field.text, fields.iter().map(|(f, _)| f.text.as_str()))
                     .push(self);
+                unknown = true;
                 continue;
             };
             values[i] = Some(self.typed(val, Some(&fields[i].1), value.span));
+        }
+        if unknown {
+            // The one that is missing is likely this one.
+            return Val::Poison;
         }
         let missing = values.iter().position(Option::is_none);
         if let Some(i) = missing {
@@ -298,11 +305,14 @@ impl<'a> Check<'a> {
             (Val::Tuple(parts), _) => match name.parse::<usize>().ok().and_then(|i| parts.get(i)) {
                 Some(part) => part.clone(),
                 None => {
-                    let diag = self.error(
-                        codes::UNKNOWN_NAME,
-                        span,
-                        format!("a tuple of {} has no `.{name}`", parts.len()),
-                    );
+                    let last = parts.len().saturating_sub(1);
+                    let diag = self
+                        .error(
+                            codes::UNKNOWN_NAME,
+                            span,
+                            format!("a tuple of {} has no `.{name}`", parts.len()),
+                        )
+                        .help(format!("its parts are `.0` to `.{last}`"));
                     self.refuse(diag)
                 }
             },
@@ -320,6 +330,12 @@ impl<'a> Check<'a> {
                     span,
                     format!("{} has no field `{name}`", val.kind()),
                 );
+                if let Val::Record(_, fields, _) = val {
+                    diag = diag.near(name, fields.iter().map(|(f, _)| f.text.as_str()));
+                }
+                if matches!(val, Val::Dim3(_)) {
+                    diag = diag.near(name, ["x", "y", "z"]);
+                }
                 let number = matches!(val, Val::Scalar(s) if s.num.name() == "usize");
                 if number && matches!(name, "x" | "y" | "z") {
                     diag = diag.help("`thread_idx()` is one number, the thread's in its block; blocks have axes: `block_idx().x`");
@@ -373,15 +389,12 @@ impl<'a> Check<'a> {
         {
             return Some(t);
         }
+        let written = match &ty.kind {
+            TypeKind::Path(path) => path.segments.last().map_or("", |s| s.name.text.as_str()),
+            _ => "",
+        };
         self.error(codes::TYPE, ty.span, "expected an element type")
-            .note(format!(
-                "element types are {}",
-                DType::all()
-                    .filter(|t| t.row().arithmetic)
-                    .map(|t| format!("`{t}`"))
-                    .collect::<Vec<_>>()
-                    .join(", ")
-            ))
+            .near(written, DType::arithmetic())
             .push(self);
         None
     }

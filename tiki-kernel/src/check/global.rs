@@ -53,6 +53,11 @@ impl<'a> Check<'a> {
                     if left == 1 { "axis" } else { "axes" }
                 ),
             )
+            .help(if left == 1 {
+                "write 0".to_string()
+            } else {
+                format!("write 0 to {}", left - 1)
+            })
             .push(self);
             return None;
         }

@@ -1,6 +1,5 @@
 //! What `ptx!` may not: instructions held against the table, the declared effects and the flow of registers.
 
-use super::names::nearest;
 use super::written::Declared;
 use super::{Check, Push};
 use crate::ast::{PtxOperand, Span};
@@ -8,6 +7,7 @@ use crate::diag::{Diag, codes};
 use crate::ir::{Touch, Touched};
 use crate::isa::effects::{Async, Barrier, Flow, Where};
 use crate::isa::{self, Modifier, Space};
+use crate::near;
 use crate::ptx::liveness::reads_and_writes;
 use crate::ptx::{Function, Inst, Reg};
 
@@ -30,9 +30,11 @@ impl Check<'_> {
             }
             if rows.is_empty() {
                 let heads = isa::all().map(isa::Row::head);
-                diag = match nearest(head, heads) {
-                    Some(near) => diag.help(format!("did you mean `{near}`?")),
-                    None => diag.note("the table has no instruction of this name"),
+                diag = match near::question(head, heads) {
+                    Some(question) => diag.help(question),
+                    None => diag
+                        .note("the table has no instruction of this name")
+                        .help("write an instruction as PTX does, with its types and modifiers; what has no row cannot be used"),
                 };
             }
         } else if let Some(row) = isa::read(word).first().map(|op| op.row) {

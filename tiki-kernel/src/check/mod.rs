@@ -406,13 +406,18 @@ impl<'a> Check<'a> {
                 _ => return Some((ParamKind::Scalar(self.dtype_of(ty)?), None)),
             }
         }
-        self.error(
-            codes::SIGNATURE,
-            ty.span,
-            "a kernel takes tensors by `&Global` or `&mut Global` and scalars by value",
-        )
-        .label("this type has no meaning as a kernel's argument")
-        .push(self);
+        let text = "a kernel takes tensors by `&Global` or `&mut Global` and scalars by value";
+        let diag = self.error(codes::SIGNATURE, ty.span, text);
+        let mut diag = diag.label("this type has no meaning as a kernel's argument");
+        if let TypeKind::Path(path) = &ty.kind
+            && path
+                .segments
+                .last()
+                .is_some_and(|s| s.name.text == "Global")
+        {
+            diag = diag.help("put `&` before it, or `&mut` if the kernel writes it");
+        }
+        diag.push(self);
         None
     }
 

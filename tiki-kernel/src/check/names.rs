@@ -7,6 +7,7 @@ use crate::ast::{GenericArg, Item, Path, Span};
 use crate::diag::codes;
 use crate::dtype::DType;
 use crate::ir::{self};
+use crate::near;
 use crate::ops::{self, Receiver};
 use std::rc::Rc;
 
@@ -38,12 +39,12 @@ impl<'a> Check<'a> {
             }
         }
         if kind == "Order"
-            && let Some(order) = memory_order(name)
+            && let Some((_, order)) = ORDERS.into_iter().find(|o| o.0 == name)
         {
             return Val::Order(order);
         }
         if kind == "Scope"
-            && let Some(scope) = memory_scope(name)
+            && let Some((_, scope)) = SCOPES.into_iter().find(|s| s.0 == name)
         {
             return Val::Scope(scope);
         }
@@ -64,6 +65,27 @@ impl<'a> Check<'a> {
                 span,
                 format!("`{}` has no `{name}` in kernels", num.name()),
             );
+            let functions = ops::of(Receiver::ScalarType).map(|row| row.name);
+            let constants = (ASSOCIATED.iter().copied()).filter(|c| associated(num, c).is_some());
+            let there: Vec<&str> = constants.chain(functions).collect();
+            let diag = diag.near(name, there);
+            return self.refuse(diag);
+        }
+        let functions = ops::TYPES.iter().find(|(ty, _)| *ty == kind);
+        if let Some((_, receiver)) = functions {
+            let text = format!("`{kind}` has no function `{name}`");
+            let diag = self
+                .error(codes::UNKNOWN_NAME, span, text)
+                .near(name, ops::of(*receiver).map(|row| row.name));
+            return self.refuse(diag);
+        }
+        if let "Order" | "Scope" = kind {
+            let all: Vec<&str> = match kind {
+                "Order" => ORDERS.iter().map(|o| o.0).collect(),
+                _ => SCOPES.iter().map(|s| s.0).collect(),
+            };
+            let text = format!("`{kind}` has no `{name}`");
+            let diag = self.error(codes::UNKNOWN_NAME, span, text).near(name, all);
             return self.refuse(diag);
         }
         // A path to a device item: rustc resolves it, the bundle holds it by its last name.
@@ -135,14 +157,44 @@ impl<'a> Check<'a> {
                 .filter(|r| r.receiver == Receiver::Free)
                 .map(|r| r.name.to_string()),
         );
-        if let Some(near) = nearest(name, names.iter().map(String::as_str)) {
-            diag = diag.help(format!("did you mean `{near}`?"));
-        } else {
-            diag = diag.note("kernels see their arguments, their own names, the prelude, and `#[tiki::device]` items");
-        }
+        names.extend(ops::TYPES.iter().map(|t| t.0.to_string()));
+        let items = self.program.items.iter();
+        names.extend(items.map(|item| item.name().text.clone()));
+        // Of `TreadMap::linear` the type is what nobody knows.
+        let last = match name.rsplit_once("::") {
+            Some((before, last)) if last.chars().all(|c| c.is_lowercase() || c == '_') => {
+                let ty = before.rsplit("::").next().unwrap_or(before);
+                if ty.starts_with(char::is_uppercase) {
+                    ty
+                } else {
+                    last
+                }
+            }
+            Some((_, last)) => last,
+            None => name,
+        };
+        diag = match near::question(last, names.iter().map(String::as_str)) {
+            Some(question) => diag.help(question),
+            None => diag
+                .note("kernels see their arguments, their own names, the prelude, and `#[tiki::device]` items")
+                .help("define it before this line, or put `#[tiki::device]` before the function or constant of this name"),
+        };
         self.refuse(diag)
     }
 }
+
+/// Constants that types of numbers can have.
+const ASSOCIATED: &[&str] = &[
+    "BYTES",
+    "BITS",
+    "MAX",
+    "MIN",
+    "INFINITY",
+    "NEG_INFINITY",
+    "NAN",
+    "MIN_POSITIVE",
+    "EPSILON",
+];
 
 fn associated<'a>(num: Num, name: &str) -> Option<Val<'a>> {
     let usize_val = |i: u32| Some(Val::Int(i.into(), Num::Usize));
@@ -203,60 +255,17 @@ fn math_constant(name: &str) -> Option<f64> {
     })
 }
 
-fn memory_order(name: &str) -> Option<ir::MemoryOrder> {
-    Some(match name {
-        "Weak" => ir::MemoryOrder::Weak,
-        "Relaxed" => ir::MemoryOrder::Relaxed,
-        "Acquire" => ir::MemoryOrder::Acquire,
-        "Release" => ir::MemoryOrder::Release,
-        "AcqRel" => ir::MemoryOrder::AcqRel,
-        _ => return None,
-    })
-}
+const ORDERS: [(&str, ir::MemoryOrder); 5] = [
+    ("Weak", ir::MemoryOrder::Weak),
+    ("Relaxed", ir::MemoryOrder::Relaxed),
+    ("Acquire", ir::MemoryOrder::Acquire),
+    ("Release", ir::MemoryOrder::Release),
+    ("AcqRel", ir::MemoryOrder::AcqRel),
+];
 
-fn memory_scope(name: &str) -> Option<ir::Scope> {
-    Some(match name {
-        "Block" => ir::Scope::Block,
-        "Cluster" => ir::Scope::Cluster,
-        "Device" => ir::Scope::Device,
-        "System" => ir::Scope::System,
-        _ => return None,
-    })
-}
-
-/// The nearest of several names, if less than half of it differs.
-pub(crate) fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    let distance = |a: &str, b: &str| {
-        let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-        let mut row: Vec<usize> = (0..=b.len()).collect();
-        for (i, x) in a.iter().enumerate() {
-            let mut diagonal = row[0];
-            row[0] = i + 1;
-            for (j, y) in b.iter().enumerate() {
-                let cost = diagonal + usize::from(x != y);
-                diagonal = row[j + 1];
-                row[j + 1] = cost.min(row[j] + 1).min(diagonal + 1);
-            }
-        }
-        row[b.len()]
-    };
-    let limit = (name.len() / 3).clamp(1, 3);
-    names
-        .map(|n| (distance(name, n), n))
-        .filter(|(d, _)| *d <= limit && 2 * d < name.len())
-        .min()
-        .map(|(_, n)| n)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::nearest;
-
-    #[test]
-    fn a_letter_is_near_to_none() {
-        let near = |name| nearest(name, ["E", "BM", "STAGES", "load"].into_iter());
-        assert_eq!((near("M"), near("BN"), near("e")), (None, None, None));
-        assert_eq!((near("STAGE"), near("laod")), (Some("STAGES"), None));
-        assert_eq!((near("loads"), near("BMM")), (Some("load"), Some("BM")));
-    }
-}
+const SCOPES: [(&str, ir::Scope); 4] = [
+    ("Block", ir::Scope::Block),
+    ("Cluster", ir::Scope::Cluster),
+    ("Device", ir::Scope::Device),
+    ("System", ir::Scope::System),
+];

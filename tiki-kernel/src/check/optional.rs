@@ -150,7 +150,11 @@ impl<'a> Check<'a> {
                 let text = format!("an optional argument has no operation `{}` here", name.text);
                 let diag = self
                     .error(codes::UNKNOWN_NAME, name.span, text)
-                    .note("it has `is_some`, `is_none`, `unwrap` and, in facts, `is_none_or`");
+                    .note("it has `is_some`, `is_none`, `unwrap` and, in facts, `is_none_or`")
+                    .near(
+                        &name.text,
+                        ["is_some", "is_none", "unwrap", "expect", "is_none_or"],
+                    );
                 self.refuse(diag)
             }
         }

@@ -1,6 +1,5 @@
 //! Options of the kernel's attribute.
 
-use super::names::nearest;
 use super::value::{Num, Val};
 use super::{Check, Push};
 use crate::artifact::ParamKind;
@@ -100,21 +99,12 @@ impl<'a> Check<'a> {
         for option in &program.kernel.options {
             let name = option.name.text.as_str();
             let Some(row) = ROWS.iter().find(|r| r.name == name) else {
-                let mut diag = self.error(
+                self.error(
                     codes::UNKNOWN_OPTION,
                     option.name.span,
                     format!("`{name}` is not an option of `#[tiki::kernel]`"),
-                );
-                if let Some(near) = nearest(name, ROWS.iter().map(|r| r.name)) {
-                    diag = diag.help(format!("did you mean `{near}`?"));
-                }
-                diag.note(format!(
-                    "options are {}",
-                    ROWS.iter()
-                        .map(|r| format!("`{}`", r.name))
-                        .collect::<Vec<_>>()
-                        .join(", ")
-                ))
+                )
+                .near(name, ROWS.iter().map(|r| r.name))
                 .push(self);
                 continue;
             };
@@ -269,13 +259,12 @@ impl<'a> Check<'a> {
         match Target::by_name(name) {
             Some(target) => self.kernel.target = target,
             None => {
-                let all: Vec<String> = Target::all().map(|t| format!("`{t}`")).collect();
                 self.error(
                     codes::BAD_OPTION,
                     *span,
                     format!("there is no target `{name}`"),
                 )
-                .note(format!("targets are {}", all.join(", ")))
+                .near(name, Target::all().map(|t| t.name()))
                 .push(self);
             }
         }
@@ -432,11 +421,9 @@ impl<'a> Check<'a> {
             };
             let Some((_, deny)) = DENY.iter().find(|(n, _)| *n == name) else {
                 let text = format!("`deny` takes {}", row.takes);
-                let mut diag = self.error(codes::BAD_OPTION, arg.span, text);
-                if let Some(near) = nearest(name, DENY.iter().map(|(n, _)| *n)) {
-                    diag = diag.help(format!("did you mean `{near}`?"));
-                }
-                diag.push(self);
+                self.error(codes::BAD_OPTION, arg.span, text)
+                    .near(name, DENY.iter().map(|(n, _)| *n))
+                    .push(self);
                 continue;
             };
             self.kernel.deny.push(*deny);

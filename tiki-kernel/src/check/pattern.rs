@@ -4,6 +4,7 @@ use super::value::{Num, Val};
 use super::{Check, Push};
 use crate::ast::{Lit, Pattern, PatternKind};
 use crate::diag::codes;
+use crate::dtype::DType;
 
 /// Whether a pattern matches, as far as it is known.
 pub(crate) enum Matched<'a> {
@@ -175,15 +176,17 @@ impl<'a> Check<'a> {
             Lit::Int(i, suffix) => match suffix.as_str() {
                 "" => Val::Int(*i, Num::Lit),
                 "usize" => Val::Int(*i, Num::Usize),
-                s => match crate::dtype::DType::by_name(s) {
+                s => match DType::by_name(s) {
                     Some(t) if t.is_float() => Val::Float(*i as f64, Num::D(t)),
                     Some(t) => self.int_in_range(*i, Num::D(t), span),
                     None => {
-                        let d = self.error(
-                            codes::TYPE,
-                            span,
-                            format!("the kernel language has no type `{s}`"),
-                        );
+                        let d = self
+                            .error(
+                                codes::TYPE,
+                                span,
+                                format!("the kernel language has no type `{s}`"),
+                            )
+                            .near(s, DType::arithmetic());
                         self.refuse(d)
                     }
                 },
@@ -192,14 +195,16 @@ impl<'a> Check<'a> {
                 let value: f64 = text.replace('_', "").parse().unwrap_or(f64::NAN);
                 match suffix.as_str() {
                     "" => Val::Float(value, Num::Lit),
-                    s => match crate::dtype::DType::by_name(s) {
+                    s => match DType::by_name(s) {
                         Some(t) => Val::Float(value, Num::D(t)),
                         None => {
-                            let d = self.error(
-                                codes::TYPE,
-                                span,
-                                format!("the kernel language has no type `{s}`"),
-                            );
+                            let d = self
+                                .error(
+                                    codes::TYPE,
+                                    span,
+                                    format!("the kernel language has no type `{s}`"),
+                                )
+                                .near(s, DType::arithmetic());
                             self.refuse(d)
                         }
                     },

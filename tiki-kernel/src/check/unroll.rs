@@ -133,7 +133,12 @@ impl<'a> Check<'a> {
                 .rposition(|l| l.label.as_deref() == Some(&name.text)),
         };
         let Some(at) = found else {
-            let diag = self.error(codes::UNKNOWN_NAME, span, "there is no such loop around");
+            let labels = self.loops.iter().filter_map(|l| l.label.as_deref());
+            let labels: Vec<String> = labels.map(|l| l.to_string()).collect();
+            let mut diag = self.error(codes::UNKNOWN_NAME, span, "there is no such loop around");
+            if let Some(label) = label {
+                diag = diag.near(&label.text, labels.iter().map(String::as_str));
+            }
             return self.refuse(diag);
         };
         let (run_time, stretch) = (self.loops[at].run_time, self.loops[at].stretch);

@@ -186,6 +186,7 @@ impl<'a> Check<'a> {
                     let message = format!("`ptx!` has no effect `{other}`");
                     self.error(codes::EFFECT, effect.name.span, message)
                         .note("effects are `reads(x)`, `writes(y)` and `fence`")
+                        .near(other, ["reads", "writes", "fence"])
                         .push(self);
                     return None;
                 }

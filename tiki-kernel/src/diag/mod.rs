@@ -84,6 +84,12 @@ impl Diag {
         self.notes.push(text.into());
         self
     }
+    /// Several facts.
+    #[must_use]
+    pub fn notes(mut self, texts: impl IntoIterator<Item = String>) -> Diag {
+        self.notes.extend(texts);
+        self
+    }
     /// A cure.
     #[must_use]
     pub fn help(mut self, text: impl Into<String>) -> Diag {
@@ -121,6 +127,9 @@ impl Diag {
         }
         for help in &self.helps {
             line(format!("= help: {help}"));
+        }
+        if self.helps.is_empty() && self.severity == Severity::Error {
+            line(format!("= help: {}", self.code.cure()));
         }
         if let Some(instance) = &self.instance {
             line(format!("= in: {instance}"));
