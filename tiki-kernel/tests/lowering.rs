@@ -121,7 +121,21 @@ fn a_register_budget_that_cannot_hold_is_refused_with_the_items() {
     kernel.registers = Some(96);
     let told = built(kernel).unwrap_err();
     assert_eq!(told[0].code.name(), "TK502");
-    assert!(told[0].notes[0].contains("v 64"), "{}", told[0].notes[0]);
+    let (sum, items) = told[0].notes.split_first().unwrap();
+    let begins =
+        |item: &&String| item.starts_with("64 hold `v`: a thread has 64 of its 4096 elements");
+    assert!(items.iter().any(|i| begins(&i)), "{items:?}");
+    // The numbers add up: the items to what is in use, that and the assembler's to what is told.
+    let first = |text: &str| text.split(' ').next().unwrap().parse::<u32>().unwrap();
+    let (terms, all) = sum.rsplit_once(": ").unwrap().1.split_once(" = ").unwrap();
+    let (live, kept) = terms.split_once(" + ").unwrap();
+    assert_eq!(items.iter().map(|i| first(i)).sum::<u32>(), first(live));
+    assert_eq!(first(live) + first(kept), first(all));
+    assert!(
+        told[0]
+            .message
+            .contains(&format!("may need {all} registers"))
+    );
     // What it offers holds.
     let offered: u32 = told[0].helps[0]
         .rsplit(' ')
