@@ -287,31 +287,12 @@ pub fn recurrence_ring<
 
 fn run() -> Result<bool, Box<dyn std::error::Error>> {
     let n = program::number(1, "a length", 100_003)?;
-    let device = tiki::Device::open_default()?;
-    let a = vec![0.5f32; n];
-    let b: Vec<f32> = (0..n).map(|i| ((i * 7919) % 17) as f32 - 8.0).collect();
-    let mut out = device.zeros::<f32, 2>([1, n])?;
-    let (da, db) = (
-        device.tensor_from(&a, [1, n])?,
-        device.tensor_from(&b, [1, n])?,
-    );
-    recurrence::<f32, false, false, 2048, 1, 256, 2>::launch(&device.stream(), &da, &db, &mut out)?;
-    let mut h = 0.0;
-    let got = out.to_vec()?;
-    let off = got.iter().zip(&b).map(|(got, b)| {
-        h = 0.5 * h + f64::from(*b);
-        (f64::from(*got) - h).abs()
-    });
-    let furthest = off.fold(0.0, program::further);
-    println!(
-        "{}: a recurrence of {n} steps, at most {furthest:.1e} off",
-        device.name()
-    );
-    println!(
-        "{}",
-        recurrence::<f32, false, false, 2048, 1, 256, 2>::REPORT
-    );
-    Ok(furthest < 1e-5)
+    program::scans::recurrences(
+        n,
+        [1, n],
+        recurrence::<f32, false, false, 2048, 1, 256, 2>::launch,
+        recurrence::<f32, false, false, 2048, 1, 256, 2>::REPORT,
+    )
 }
 
 fn main() -> ExitCode {

@@ -22,7 +22,8 @@ mod program;
 use std::process::ExitCode;
 use tiki::prelude::*;
 use tiki::rows::look_back::{
-    asked_groups_of_steps, composed, composed_before, composed_own, tell_step, value_before,
+    asked_groups_of_steps, composed, composed_before, composed_own, first_tile, load_tiles,
+    next_tile, tell_step, value_before,
 };
 
 #[tiki::kernel(target = "sm_90a", warpgroups = 3, shared = "227 KiB", grid = persistent,
@@ -73,28 +74,19 @@ pub fn recurrence_hopper<
         set_registers(40);
         if elect_one() {
             let load = Load::tma();
-            let mut more = count > 0;
-            // Past the last tile a copy brings zeros from nowhere: the others see its number.
-            while more {
-                let s = pipe.acquire();
-                let number = ticket.atom_add([0], 1, Order::Relaxed, Scope::Device) as usize;
-                numbers.set([s], number as u32);
+            // Past the last tile a copy brings zeros from nowhere.
+            load_tiles(ticket, &numbers, &pipe, count, |number: usize, s: usize| {
                 let row = row_of(number);
                 let at = place(number - row * tiles);
                 load.copy_into(&a.at([row]).tile([128, own], at), a_s.stage(s), &pipe, s);
                 load.copy_into(&b.at([row]).tile([128, own], at), b_s.stage(s), &pipe, s);
-                more = number < count;
-            }
+            });
         }
     } else if warpgroup_idx() == 1 {
         set_registers(184);
         let rows = ThreadMap::rows(128, 1).vector_up_to(16 / E::BYTES);
         let mut turn = 0;
-        let (mut held, mut number) = (0, count);
-        if count > 0 {
-            held = pipe.wait();
-            number = numbers.get([held]) as usize;
-        }
+        let (mut held, mut number) = first_tile(&pipe, &numbers, count);
         while number < count {
             let factors = a_s.stage(held).load(rows).cast::<f32>();
             let values = b_s.stage(held).load(rows).cast::<f32>();
@@ -120,8 +112,7 @@ pub fn recurrence_hopper<
                 tell_step(state, number, (total_a, total_b));
             }
             turn = 1 - turn;
-            held = pipe.wait();
-            number = numbers.get([held]) as usize;
+            (held, number) = next_tile(&pipe, &numbers);
         }
     } else {
         set_registers(232);
@@ -130,11 +121,7 @@ pub fn recurrence_hopper<
         let thread = thread_idx() - 256;
         let warp = warp_idx() - 8;
         let mut turn = 0;
-        let (mut s, mut number) = (0, count);
-        if count > 0 {
-            s = pipe.wait();
-            number = numbers.get([s]) as usize;
-        }
+        let (mut s, mut number) = first_tile(&pipe, &numbers, count);
         let (mut start, mut group, mut value) = (count, 0, 0.0f32);
         while number < count {
             let row = row_of(number);
@@ -198,8 +185,7 @@ pub fn recurrence_hopper<
                 store.commit();
             }
             turn = 1 - turn;
-            s = pipe.wait();
-            number = numbers.get([s]) as usize;
+            (s, number) = next_tile(&pipe, &numbers);
         }
         if elect_one() {
             store.wait_read(0); // the block's memory goes with it
@@ -209,32 +195,12 @@ pub fn recurrence_hopper<
 
 fn run() -> Result<bool, Box<dyn std::error::Error>> {
     let lines = program::number(1, "a number of lines", 1000)?;
-    let device = tiki::Device::open_default()?;
-    let a = vec![0.5f32; lines * 32];
-    let b: Vec<f32> = (0..lines * 32)
-        .map(|i| ((i * 7919) % 17) as f32 - 8.0)
-        .collect();
-    let shape = [1, lines, 32];
-    let mut out = device.zeros::<f32, 3>(shape)?;
-    let (da, db) = (
-        device.tensor_from(&a, shape)?,
-        device.tensor_from(&b, shape)?,
-    );
-    recurrence_hopper::<f32, false, false, 6, 3>::launch(&device.stream(), &da, &db, &mut out)?;
-    let mut h = 0.0;
-    let got = out.to_vec()?;
-    let off = got.iter().zip(&b).map(|(got, b)| {
-        h = 0.5 * h + f64::from(*b);
-        (f64::from(*got) - h).abs()
-    });
-    let furthest = off.fold(0.0, program::further);
-    println!(
-        "{}: a recurrence of {} steps, at most {furthest:.1e} off",
-        device.name(),
-        lines * 32
-    );
-    println!("{}", recurrence_hopper::<f32, false, false, 6, 3>::REPORT);
-    Ok(furthest < 1e-5)
+    program::scans::recurrences(
+        lines * 32,
+        [1, lines, 32],
+        recurrence_hopper::<f32, false, false, 6, 3>::launch,
+        recurrence_hopper::<f32, false, false, 6, 3>::REPORT,
+    )
 }
 
 fn main() -> ExitCode {

@@ -105,42 +105,14 @@ pub fn recurrence_rows<
 }
 
 fn run() -> Result<bool, Box<dyn std::error::Error>> {
-    let (rows, n) = (
-        program::number(1, "a number of rows", 6)?,
-        program::number(2, "a width", 5000)?,
-    );
-    let device = tiki::Device::open_default()?;
-    let a = vec![0.5f32; rows * n];
-    let b: Vec<f32> = (0..rows * n)
-        .map(|i| ((i * 7919) % 17) as f32 - 8.0)
-        .collect();
-    let mut out = device.zeros::<f32, 2>([rows, n])?;
-    let (da, db) = (
-        device.tensor_from(&a, [rows, n])?,
-        device.tensor_from(&b, [rows, n])?,
-    );
-    recurrence_rows::<f32, false, false, 2048, 4, 128, 3, 4>::launch(
-        &device.stream(),
-        &da,
-        &db,
-        &mut out,
-    )?;
-    let got = out.to_vec()?;
-    let mut h = 0.0;
-    let off = got.iter().zip(&b).enumerate().map(|(i, (got, b))| {
-        h = if i % n == 0 { 0.0 } else { 0.5 * h } + f64::from(*b);
-        (f64::from(*got) - h).abs()
-    });
-    let furthest = off.fold(0.0, program::further);
-    println!(
-        "{}: {rows} recurrences of {n} steps, at most {furthest:.1e} off",
-        device.name()
-    );
-    println!(
-        "{}",
-        recurrence_rows::<f32, false, false, 2048, 4, 128, 3, 4>::REPORT
-    );
-    Ok(furthest < 1e-5)
+    let rows = program::number(1, "a number of rows", 6)?;
+    let n = program::number(2, "a width", 5000)?;
+    program::scans::recurrences(
+        n,
+        [rows, n],
+        recurrence_rows::<f32, false, false, 2048, 4, 128, 3, 4>::launch,
+        recurrence_rows::<f32, false, false, 2048, 4, 128, 3, 4>::REPORT,
+    )
 }
 
 fn main() -> ExitCode {

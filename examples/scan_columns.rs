@@ -26,7 +26,7 @@ mod program;
 use std::process::ExitCode;
 use tiki::prelude::*;
 use tiki::rows::look_back::{
-    asked_columns, before_columns, column_tile, joined, nothing, take_tile, taken_tile,
+    asked_columns, before_columns, column_tile, column_values, joined, take_tile, taken_tile,
     tell_column, tell_group,
 };
 
@@ -140,20 +140,6 @@ pub fn scan_columns<
     out.at_mut([outer])
         .tile_mut([R, C], at)
         .store(&y.cast::<E>());
-}
-
-/// A tile's values; past the last row, where a stage holds zeros, what changes nothing.
-#[tiki::device]
-pub fn column_values<const OP: usize, const REVERSE: bool>(
-    v: &Register<f32>,
-    left: usize,
-) -> Register<f32> {
-    if REVERSE {
-        v.mask(|[r, _]| r < left, nothing::<OP>())
-    } else {
-        // What comes last changes no result.
-        v.map(|a| a)
-    }
 }
 
 #[tiki::kernel(threads = T, blocks_per_sm = B, grid = persistent,
@@ -274,42 +260,10 @@ pub fn scan_columns_ring<
     }
 }
 
-fn run() -> Result<bool, Box<dyn std::error::Error>> {
-    let (rows, columns) = (
-        program::number(1, "a number of rows", 700)?,
-        program::number(2, "a number of columns", 101)?,
-    );
-    let device = tiki::Device::open_default()?;
-    let x: Vec<f32> = (0..rows * columns)
-        .map(|i| ((i * 7919) % 17) as f32 - 8.0)
-        .collect();
-    let input = device.tensor_from(&x, [1, rows, columns])?;
-    let mut out = device.zeros::<f32, 3>([1, rows, columns])?;
-    scan_columns::<f32, 0, false, false, 128, 32, 1, 256, 4, 1>::launch(
-        &device.stream(),
-        &input,
-        &mut out,
-    )?;
-    let got = out.to_vec()?;
-    let mut sums = vec![0.0; columns];
-    let mut wrong = 0;
-    for (got, x) in got.chunks(columns.max(1)).zip(x.chunks(columns.max(1))) {
-        for ((sum, x), got) in sums.iter_mut().zip(x).zip(got) {
-            *sum += x;
-            wrong += usize::from(sum != got);
-        }
-    }
-    println!(
-        "{}: sums down {rows} x {columns}, {wrong} wrong",
-        device.name()
-    );
-    println!(
-        "{}",
-        scan_columns::<f32, 0, false, false, 128, 32, 1, 256, 4, 1>::REPORT
-    );
-    Ok(wrong == 0)
-}
-
 fn main() -> ExitCode {
-    program::end(run())
+    program::end(program::scans::sums_down(
+        101,
+        scan_columns::<f32, 0, false, false, 128, 32, 1, 256, 4, 1>::launch,
+        scan_columns::<f32, 0, false, false, 128, 32, 1, 256, 4, 1>::REPORT,
+    ))
 }

@@ -25,23 +25,9 @@ mod program;
 use std::process::ExitCode;
 use tiki::prelude::*;
 use tiki::rows::look_back::{
-    asked_columns, asked_own, before_columns, column_tile, joined, nothing, own_column,
-    tell_column, tell_group,
+    asked_columns, asked_own, before_columns, column_tile, column_values, first_tile, joined,
+    load_tiles, next_tile, own_column, tell_column, tell_group,
 };
-
-/// A tile's values; past the last row, where a stage holds zeros, what changes nothing.
-#[tiki::device]
-pub fn tile_values<const OP: usize, const REVERSE: bool>(
-    v: &Register<f32>,
-    left: usize,
-) -> Register<f32> {
-    if REVERSE {
-        v.mask(|[r, _]| r < left, nothing::<OP>())
-    } else {
-        // What comes last changes no result.
-        v.map(|a| a)
-    }
-}
 
 #[tiki::kernel(target = "sm_90a", warpgroups = 3, shared = "227 KiB", grid = persistent,
     workspace(ticket = [1], state = [x.dim(1).div_ceil(R) + x.dim(1).div_ceil(R).div_ceil(G),
@@ -72,8 +58,7 @@ pub fn scan_columns_hopper<
     require!(out.shape() == x.shape() && x.dim(2).is_multiple_of(16 / E::BYTES));
     let ring = Shared::<E>::stages(S, layout!((R, C):(C, 1)));
     let y_s = Shared::<E>::new(layout!((R, C):(C, 1)));
-    // A tile's number, how far down it lies, at which outer index, in which strip.
-    let places = Shared::<u32>::new(layout!((S, 4):(4, 1)));
+    let numbers = Shared::<u32>::new(layout!((S):(1)));
     let totals = Shared::<f32>::stages(2, layout!((C):(1)));
     let carry = Shared::<f32>::stages(2, layout!((C):(1)));
     let pipe = Pipeline::tma(S, 2);
@@ -81,14 +66,23 @@ pub fn scan_columns_hopper<
     let wide = C / own;
     let deep = 128 / wide;
     let high = R / deep;
+    // To the threads of a role.
+    let map = || {
+        ThreadMap::new(
+            layout!((deep, wide):(wide, 1)),
+            layout!((high, own):(own, 1)),
+        )
+        .vector_up_to(own)
+    };
     let (tiles, strips) = (x.dim(1).div_ceil(R), x.dim(2).div_ceil(C));
     let count = x.dim(0) * strips * tiles;
-    let place = |s: usize| {
-        (
-            places.get([s, 1]) as usize,
-            places.get([s, 2]) as usize,
-            places.get([s, 3]) as usize,
-        )
+    // Past the last tile, one below the last: nothing is read.
+    let place = |number: usize| {
+        if number < count {
+            column_tile::<P>(number, x.dim(0), strips, tiles)
+        } else {
+            (tiles, 0, 0)
+        }
     };
     let row = |nth: usize| {
         if REVERSE && nth < tiles {
@@ -101,44 +95,22 @@ pub fn scan_columns_hopper<
         set_registers(40);
         if elect_one() {
             let load = Load::tma();
-            let mut more = count > 0;
-            while more {
-                let s = pipe.acquire();
-                let number = ticket.atom_add([0], 1, Order::Relaxed, Scope::Device) as usize;
-                more = number < count;
-                // Past the last tile a copy brings zeros from below: the others see its number.
-                let (nth, outer, strip) = if more {
-                    column_tile::<P>(number, x.dim(0), strips, tiles)
-                } else {
-                    (tiles, 0, 0)
-                };
-                places.set([s, 0], number as u32);
-                places.set([s, 1], nth as u32);
-                places.set([s, 2], outer as u32);
-                places.set([s, 3], strip as u32);
+            load_tiles(ticket, &numbers, &pipe, count, |number: usize, s: usize| {
+                let (nth, outer, strip) = place(number);
                 let tile = x.at([outer]).tile([R, C], [row(nth), strip]);
                 load.copy_into(&tile.evict_last(), ring.stage(s), &pipe, s);
-            }
+            });
         }
     } else if warpgroup_idx() == 1 {
         set_registers(232);
-        let map = ThreadMap::new(
-            layout!((deep, wide):(wide, 1)),
-            layout!((high, own):(own, 1)),
-        )
-        .vector_up_to(own);
         let meet = Barrier::named(128);
         let thread = thread_idx() - 128;
         let mut turn = 0;
-        let (mut s, mut number) = (0, count);
-        if count > 0 {
-            s = pipe.wait();
-            number = places.get([s, 0]) as usize;
-        }
+        let (mut s, mut number) = first_tile(&pipe, &numbers, count);
         while number < count {
-            let (nth, outer, strip) = place(s);
-            let v = ring.stage(s).load(map).cast::<f32>();
-            let v = tile_values::<OP, REVERSE>(&v, x.dim(1) - row(nth) * R);
+            let (nth, outer, strip) = column_tile::<P>(number, x.dim(0), strips, tiles);
+            let v = ring.stage(s).load(map()).cast::<f32>();
+            let v = column_values::<OP, REVERSE>(&v, x.dim(1) - row(nth) * R);
             let all = if OP == 0 {
                 v.col_sum()
             } else {
@@ -153,34 +125,24 @@ pub fn scan_columns_hopper<
                 tell_column(state, column, nth, totals.stage(turn).get([thread]));
             }
             turn = 1 - turn;
-            s = pipe.wait();
-            number = places.get([s, 0]) as usize;
+            (s, number) = next_tile(&pipe, &numbers);
         }
     } else {
         set_registers(232);
-        let map = ThreadMap::new(
-            layout!((deep, wide):(wide, 1)),
-            layout!((high, own):(own, 1)),
-        )
-        .vector_up_to(own);
         let meet = Barrier::named(128);
         let store = Store::tma();
         let thread = thread_idx() - 256;
         let mut turn = 0;
-        let (mut s, mut number) = (0, count);
-        if count > 0 {
-            s = pipe.wait();
-            number = places.get([s, 0]) as usize;
-        }
+        let (mut s, mut number) = first_tile(&pipe, &numbers, count);
         while number < count {
-            let (nth, outer, strip) = place(s);
+            let (nth, outer, strip) = column_tile::<P>(number, x.dim(0), strips, tiles);
             // Under way before the tile is scanned.
             let (mine, above) = if thread < C { (thread, nth) } else { (0, 0) };
             let column = (outer * strips + strip) * C + mine;
             let asked = asked_columns::<G>(state, column, above, tiles);
             let alone = asked_own::<G>(state, column, above, tiles);
-            let v = ring.stage(s).load(map).cast::<f32>();
-            let v = tile_values::<OP, REVERSE>(&v, x.dim(1) - row(nth) * R);
+            let v = ring.stage(s).load(map()).cast::<f32>();
+            let v = column_values::<OP, REVERSE>(&v, x.dim(1) - row(nth) * R);
             let sums = if OP == 0 {
                 v.col_scan_sum(EXCLUSIVE, REVERSE)
             } else {
@@ -210,8 +172,7 @@ pub fn scan_columns_hopper<
                 store.commit();
             }
             turn = 1 - turn;
-            s = pipe.wait();
-            number = places.get([s, 0]) as usize;
+            (s, number) = next_tile(&pipe, &numbers);
         }
         if elect_one() {
             store.wait_read(0); // the block's memory goes with it
@@ -219,42 +180,10 @@ pub fn scan_columns_hopper<
     }
 }
 
-fn run() -> Result<bool, Box<dyn std::error::Error>> {
-    let (rows, columns) = (
-        program::number(1, "a number of rows", 700)?,
-        program::number(2, "a number of columns", 104)?,
-    );
-    let device = tiki::Device::open_default()?;
-    let x: Vec<f32> = (0..rows * columns)
-        .map(|i| ((i * 7919) % 17) as f32 - 8.0)
-        .collect();
-    let input = device.tensor_from(&x, [1, rows, columns])?;
-    let mut out = device.zeros::<f32, 3>([1, rows, columns])?;
-    scan_columns_hopper::<f32, 0, false, false, 256, 32, 4, 8, 4>::launch(
-        &device.stream(),
-        &input,
-        &mut out,
-    )?;
-    let got = out.to_vec()?;
-    let mut sums = vec![0.0; columns];
-    let mut wrong = 0;
-    for (got, x) in got.chunks(columns.max(1)).zip(x.chunks(columns.max(1))) {
-        for ((sum, x), got) in sums.iter_mut().zip(x).zip(got) {
-            *sum += x;
-            wrong += usize::from(sum != got);
-        }
-    }
-    println!(
-        "{}: sums down {rows} x {columns}, {wrong} wrong",
-        device.name()
-    );
-    println!(
-        "{}",
-        scan_columns_hopper::<f32, 0, false, false, 256, 32, 4, 8, 4>::REPORT
-    );
-    Ok(wrong == 0)
-}
-
 fn main() -> ExitCode {
-    program::end(run())
+    program::end(program::scans::sums_down(
+        104,
+        scan_columns_hopper::<f32, 0, false, false, 256, 32, 4, 8, 4>::launch,
+        scan_columns_hopper::<f32, 0, false, false, 256, 32, 4, 8, 4>::REPORT,
+    ))
 }

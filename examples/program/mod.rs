@@ -9,6 +9,8 @@
     reason = "tests take several programs in, each with its own"
 )]
 
+pub mod scans;
+
 use std::error::Error;
 use std::process::ExitCode;
 use tiki::checkpoint::Checkpoint;

@@ -12,20 +12,23 @@ use tiki::Device;
 use tiki::prelude::*;
 use tiki::rows::look_back::{MAX, SUM};
 
+/// More than a group of tiles, one row, whole tiles, nothing.
+const SHAPES: [[usize; 3]; 5] = [
+    [2, 1300, 40],
+    [1, 1, 8],
+    [3, 128, 64],
+    [2, 0, 8],
+    [1, 300, 264],
+];
+
 fn columns<E: Real>(
     device: &Device,
     out: &mut Vec<Outcome>,
     kind: &Kind,
+    shapes: &[[usize; 3]],
     launch: Launch<E, 3>,
 ) -> Result<()> {
-    // More than a group of tiles, one row, whole tiles, nothing.
-    for [outer, length, inner] in [
-        [2, 1300, 40],
-        [1, 1, 8],
-        [3, 128, 64],
-        [2, 0, 8],
-        [1, 300, 264],
-    ] {
+    for &[outer, length, inner] in shapes {
         let count = outer * length * inner;
         let x = typed::<E>(&mixed(count, 81 + count as u64));
         let mut y = poisoned::<E, 3>(device, [outer, length, inner])?;
@@ -62,13 +65,13 @@ fn columns<E: Real>(
 }
 
 macro_rules! columns {
-    ($device:ident, $out:ident, $kernel:ident; $(($e:ident, $op:ident, $exclusive:literal, $reverse:literal, [$($more:literal),*])),*) => {$(
+    ($device:ident, $out:ident, $kernel:ident, $shapes:expr; $(($e:ident, $op:ident, $exclusive:literal, $reverse:literal, [$($more:literal),*])),*) => {$(
         columns::<$e>($device, $out, &Kind {
             what: &format!("{}, exclusive {}, reverse {}", stringify!($kernel), $exclusive, $reverse),
             max: $op == MAX,
             exclusive: $exclusive,
             reverse: $reverse,
-        }, |s, x, y| {
+        }, $shapes, |s, x, y| {
             $kernel::<$e, $op, $exclusive, $reverse, $($more),*>::launch(s, x, y)
         })?;
     )*};
@@ -76,21 +79,21 @@ macro_rules! columns {
 
 /// All of them.
 pub fn all(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
-    columns!(device, out, scan_columns;
+    columns!(device, out, scan_columns, &SHAPES;
         (f32, SUM, false, false, [128, 32, 1, 256, 4, 1]),
         (f32, SUM, true, true, [128, 32, 1, 256, 2, 2]),
         (f32, MAX, false, false, [128, 32, 1, 256, 4, 1]),
         (bf16, MAX, true, true, [128, 64, 8, 256, 4, 8]),
         (f32, SUM, false, false, [256, 64, 4, 256, 4, 4])
     );
-    columns!(device, out, scan_columns_ring;
+    columns!(device, out, scan_columns_ring, &SHAPES;
         (f32, SUM, true, true, [128, 32, 1, 256, 2, 1, 2, 2]),
         (f32, MAX, false, false, [128, 32, 4, 128, 3, 4, 4, 1]),
         (bf16, MAX, true, true, [128, 64, 8, 256, 2, 1, 4, 8]),
         (bf16, SUM, false, false, [256, 64, 8, 128, 3, 2, 8, 4]),
         (f16, SUM, false, false, [256, 64, 8, 128, 3, 2, 8, 4])
     );
-    columns!(device, out, scan_columns_hopper;
+    columns!(device, out, scan_columns_hopper, &SHAPES;
         (f32, SUM, true, true, [128, 32, 2, 2, 2]),
         (f32, MAX, false, false, [64, 64, 4, 4, 1]),
         (bf16, MAX, true, true, [128, 64, 3, 4, 8]),
@@ -98,13 +101,17 @@ pub fn all(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
         (bf16, SUM, false, false, [256, 64, 4, 8, 3]),
         (f16, SUM, false, false, [256, 64, 4, 8, 3])
     );
+    // More tiles than a card has multiprocessors and stages: these come round.
+    columns!(device, out, scan_columns_hopper, &[[1, 500, 1600]];
+        (f32, SUM, true, true, [128, 32, 2, 2, 2])
+    );
     Ok(())
 }
 
 /// Those in which threads wait for copies and blocks for each other, each on a few tiles.
 pub fn waiting(device: &Device, out: &mut Vec<Outcome>) -> Result<()> {
-    columns!(device, out, scan_columns; (bf16, MAX, true, true, [128, 64, 8, 256, 4, 8]));
-    columns!(device, out, scan_columns_ring; (bf16, MAX, true, true, [128, 64, 8, 256, 2, 1, 4, 8]));
-    columns!(device, out, scan_columns_hopper; (bf16, MAX, true, true, [128, 64, 3, 4, 8]));
+    columns!(device, out, scan_columns, &SHAPES; (bf16, MAX, true, true, [128, 64, 8, 256, 4, 8]));
+    columns!(device, out, scan_columns_ring, &SHAPES; (bf16, MAX, true, true, [128, 64, 8, 256, 2, 1, 4, 8]));
+    columns!(device, out, scan_columns_hopper, &SHAPES; (bf16, MAX, true, true, [128, 64, 3, 4, 8]));
     Ok(())
 }

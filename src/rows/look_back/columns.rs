@@ -25,6 +25,20 @@ pub fn column_tile<const P: usize>(
     (nth, together * P + outer, beside - outer * strips)
 }
 
+/// A tile's values, of which `left` rows are there; past the last row, where a stage holds zeros, what changes nothing.
+#[tiki::device]
+pub fn column_values<const OP: usize, const REVERSE: bool>(
+    v: &Register<f32>,
+    left: usize,
+) -> Register<f32> {
+    if REVERSE {
+        v.mask(|[r, _]| r < left, nothing::<OP>())
+    } else {
+        // What comes last changes no result.
+        v.map(|a| a)
+    }
+}
+
 /// What a column's tiles before tile `nth` of `tiles` have published, as far as it is there: what comes before the tile's
 /// group of `G`, then the totals of those of the group. Asked for before a tile is scanned, it is there after.
 #[tiki::device]
