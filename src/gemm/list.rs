@@ -28,6 +28,31 @@ fn product_of(sizes: &Global<u32, 2>, t: usize, from: usize) -> usize {
     g
 }
 
+/// Product `g`'s operands and result, where N, K, places and pitches are given in eights.
+#[tiki::device]
+fn windows_of<E: Half>(
+    a: &Global<E, 1>,
+    b: &Global<E, 1>,
+    c: &mut Global<E, 1>,
+    begins: &Global<u64, 2>,
+    sizes: &Global<u32, 2>,
+    g: usize,
+) -> (
+    Global<E, 2, Strided>,
+    Global<E, 2, Strided>,
+    Global<E, 2, Strided>,
+) {
+    let eights = |i: usize| begins.get([g, i]) as usize * 8;
+    let rows = sizes.get([g, 0]) as usize;
+    let columns = sizes.get([g, 1]) as usize * 8;
+    let depth = sizes.get([g, 2]) as usize * 8;
+    (
+        a.window(eights(0), [rows, depth], [eights(3), 1]),
+        b.window(eights(1), [columns, depth], [eights(4), 1]),
+        c.window_mut(eights(2), [rows, columns], [eights(5), 1]),
+    )
+}
+
 /// `act(alpha sums) + beta c` of a tile's sums, `old` being what the tile of `c` holds.
 #[tiki::device]
 fn ended<O: Element>(
@@ -76,15 +101,8 @@ pub fn list_ring<
     let mut g: usize = 0;
     for [t, _] in Tiles::persistent([tiles as usize, 1]) {
         g = product_of(sizes, t, g);
-        let eights = |i: usize| begins.get([g, i]) as usize * 8;
-        let rows = sizes.get([g, 0]) as usize;
-        let (columns, depth) = (
-            sizes.get([g, 1]) as usize * 8,
-            sizes.get([g, 2]) as usize * 8,
-        );
-        let left = a.window(eights(0), [rows, depth], [eights(3), 1]);
-        let right = b.window(eights(1), [columns, depth], [eights(4), 1]);
-        let mut out = c.window_mut(eights(2), [rows, columns], [eights(5), 1]);
+        let (left, right, mut out) = windows_of(a, b, c, begins, sizes, g);
+        let (rows, columns, depth) = (left.dim(0), right.dim(0), left.dim(1));
         let nth = t - sizes.get([g, 3]) as usize;
         let [m, n] = in_groups(nth, rows.div_ceil(BM), columns.div_ceil(BN), 8);
         let fetch = |k: usize| {
@@ -144,15 +162,8 @@ pub fn list_group<E: Half, const BN: usize, const STAGES: usize, const EPI: usiz
     let mut g: usize = 0;
     for [t, _] in Tiles::persistent([tiles as usize, 1]) {
         g = product_of(sizes, t, g);
-        let eights = |i: usize| begins.get([g, i]) as usize * 8;
-        let rows = sizes.get([g, 0]) as usize;
-        let (columns, depth) = (
-            sizes.get([g, 1]) as usize * 8,
-            sizes.get([g, 2]) as usize * 8,
-        );
-        let left = a.window(eights(0), [rows, depth], [eights(3), 1]);
-        let right = b.window(eights(1), [columns, depth], [eights(4), 1]);
-        let mut out = c.window_mut(eights(2), [rows, columns], [eights(5), 1]);
+        let (left, right, mut out) = windows_of(a, b, c, begins, sizes, g);
+        let (rows, columns, depth) = (left.dim(0), right.dim(0), left.dim(1));
         let nth = t - sizes.get([g, 3]) as usize;
         let [m, n] = in_groups(nth, rows.div_ceil(128), columns.div_ceil(BN), 8);
         let fetch = |k: usize| {

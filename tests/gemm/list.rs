@@ -1,12 +1,11 @@
 //! Invariant: products of a list in one kernel are each the product, in every order of completion and with every access
 //! recorded; what fits no instance is told, with the member that does not. Witness: f64 and the products one by one.
 
-use crate::orders::in_all_orders;
+use crate::judged;
+use crate::orders::{in_all_orders, with_all_checks};
 use crate::products::{self, Call, list};
-use crate::{judged, target};
 use tiki::gemm::{Activation, Epilogue, GemmError, listed};
 use tiki::prelude::{bf16, e4m3, f16};
-use tiki::vm::{Async, Checks, Options};
 use tiki::{Device, Tensor};
 
 #[test]
@@ -33,25 +32,17 @@ fn no_order_of_completion_changes_a_list() {
 
 #[test]
 fn nothing_is_found_in_a_list() {
-    for completion in [Async::Late, Async::Seed(7)] {
-        for name in ["sm_90a", "sm_80"] {
-            let options = Options {
-                completion,
-                checks: Checks::All,
-                ..Options::default()
-            };
-            let device = &Device::vm_with(target(name), options).unwrap();
-            let own = Call {
-                beta: 0.5,
-                ..Call::default()
-            };
-            for call in [Call::default(), own] {
-                judged(list::run::<f16, f16>(device, &list::EIGHTS, call));
-                judged(list::run::<f16, f16>(device, &list::ODD, call));
-                judged(list::run::<f32, f32>(device, &list::ODD, call));
-            }
+    with_all_checks(|_, device| {
+        let own = Call {
+            beta: 0.5,
+            ..Call::default()
+        };
+        for call in [Call::default(), own] {
+            judged(list::run::<f16, f16>(device, &list::EIGHTS, call));
+            judged(list::run::<f16, f16>(device, &list::ODD, call));
+            judged(list::run::<f32, f32>(device, &list::ODD, call));
         }
-    }
+    });
 }
 
 /// Members of one buffer beside each other, results between operands: all places count from the lowest address.

@@ -24,6 +24,20 @@ pub fn in_all_orders(target_name: &str, mut at: impl FnMut(&Device) -> Vec<Vec<u
     }
 }
 
+/// Machines of both targets that record every access, on which asynchronous work completes late.
+pub fn with_all_checks(at: impl Fn(&str, &Device)) {
+    for completion in [Async::Late, Async::Seed(7)] {
+        for name in ["sm_90a", "sm_80"] {
+            let options = Options {
+                completion,
+                checks: Checks::All,
+                ..Options::default()
+            };
+            at(name, &Device::vm_with(target(name), options).unwrap());
+        }
+    }
+}
+
 /// Invariant: with every access recorded, no kernel of the library races, touches what is in flight or misuses a
 /// copy or a multiply, however late its copies and multiplies complete. Witness: one call for each kernel.
 #[test]
@@ -39,51 +53,43 @@ fn nothing_is_found_with_all_checks() {
         extents,
         ..Call::default()
     };
-    for completion in [Async::Late, Async::Seed(7)] {
-        for name in ["sm_90a", "sm_80"] {
-            let options = Options {
-                completion,
-                checks: Checks::All,
-                ..Options::default()
-            };
-            let device = &Device::vm_with(target(name), options).unwrap();
-            let tf32 = Call {
-                precision: tiki::gemm::Precision::Tf32,
-                ..call((130, 72, 72))
-            };
-            let mut all = vec![
-                run::<f16, f16>(device, call((130, 136, 136))),
-                run::<bf16, bf16>(device, call((16, 72, 264))),
-                run::<f16, f16>(device, finished((130, 72, 136))),
-                run::<bf16, bf16>(
-                    device,
-                    Call {
-                        own: true,
-                        ..finished((130, 72, 136))
-                    },
-                ),
-                run::<f16, f16>(device, finished((40, 72, 2048))),
-                run::<f32, f32>(device, finished((33, 35, 37))),
-                run::<f32, f32>(device, tf32),
-                run::<f32, f32>(device, Call { bias: true, ..tf32 }),
-                run::<i8, i32>(device, call((33, 35, 37))),
-            ];
-            if name == "sm_90a" {
-                all.push(run::<e4m3, bf16>(device, call((130, 72, 144))));
-                all.push(run::<e5m2, f32>(device, finished((130, 72, 144))));
-                all.push(run::<e5m2, f16>(device, finished((33, 35, 37))));
-                all.push(run::<f16, f16>(
-                    device,
-                    Call {
-                        across: [true, true],
-                        ..call((130, 72, 136))
-                    },
-                ));
-            }
-            judged(all);
-            batches_and_groups::<f16, f16>(device, (2, 136, 72, 72));
+    with_all_checks(|name, device| {
+        let tf32 = Call {
+            precision: tiki::gemm::Precision::Tf32,
+            ..call((130, 72, 72))
+        };
+        let mut all = vec![
+            run::<f16, f16>(device, call((130, 136, 136))),
+            run::<bf16, bf16>(device, call((16, 72, 264))),
+            run::<f16, f16>(device, finished((130, 72, 136))),
+            run::<bf16, bf16>(
+                device,
+                Call {
+                    own: true,
+                    ..finished((130, 72, 136))
+                },
+            ),
+            run::<f16, f16>(device, finished((40, 72, 2048))),
+            run::<f32, f32>(device, finished((33, 35, 37))),
+            run::<f32, f32>(device, tf32),
+            run::<f32, f32>(device, Call { bias: true, ..tf32 }),
+            run::<i8, i32>(device, call((33, 35, 37))),
+        ];
+        if name == "sm_90a" {
+            all.push(run::<e4m3, bf16>(device, call((130, 72, 144))));
+            all.push(run::<e5m2, f32>(device, finished((130, 72, 144))));
+            all.push(run::<e5m2, f16>(device, finished((33, 35, 37))));
+            all.push(run::<f16, f16>(
+                device,
+                Call {
+                    across: [true, true],
+                    ..call((130, 72, 136))
+                },
+            ));
         }
-    }
+        judged(all);
+        batches_and_groups::<f16, f16>(device, (2, 136, 72, 72));
+    });
 }
 
 #[test]
