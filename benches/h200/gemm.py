@@ -7,13 +7,10 @@ How it loads, launches, times and judges is `products.py`'s; the anchor is what 
 tf32 (`allow_tf32`), cuBLASLt (`_scaled_mm`, unit scales, fast accumulation) for e4m3.
 """
 
-import argparse
 import ctypes
-import datetime
 import glob
 import os
 import re
-import sys
 
 import products as base
 import torch
@@ -170,56 +167,30 @@ def cases(kernels, processors):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder")
-    parser.add_argument("--csv")
-    parser.add_argument("--rounds", type=int, default=21)
+    parser = base.arguments(__doc__)
     parser.add_argument("--only", default="", help="cases whose name contains this")
     parser.add_argument("--types", default="", help="types, separated by commas")
     options = parser.parse_args()
     torch.backends.cuda.matmul.allow_tf32 = True
-    torch.zeros(1, device="cuda")
-    properties = torch.cuda.get_device_properties(0)
-    driver = base.driver_version()
+    table = base.Table("benches/h200/gemm.py", (28, 100))
     paths = sorted(glob.glob(os.path.join(options.folder, "*.ptx")))
     kernels = [k for k in map(Kernel, paths) if {"BM", "BN"} <= set(k.args) and not k.name.startswith("list_")]
-    lines, wrong = ["date,card,driver,command,case,type,kernel,TFLOP/s,anchor,anchor TFLOP/s,ratio,ratio low,ratio high,error"], 0
-    for case, dtype, flops, candidates, outputs, ref, anchor in cases(kernels, properties.multi_processor_count):
+    for case, dtype, flops, candidates, outputs, ref, anchor in cases(kernels, table.properties.multi_processor_count):
         if options.only not in case or (options.types and dtype not in options.types.split(",")):
             continue
-        errors = {}
-        for title, out in outputs.items():
-            candidates[title]()
-            torch.cuda.synchronize()
-            errors[title] = base.error(out, ref)
-            if not errors[title] <= 1e-2:
-                print(f"WRONG: {title} on {case}: {errors[title]:.3e}", flush=True)
-                del candidates[title]
-                wrong += 1
+        errors = table.errors(case, candidates, outputs, lambda out: base.error(out, ref), 1e-2)
         # Few rows stream their weights: what lies in the second-level cache counts.
         streams = re.match(r"product (\d+) ", case)[1] in ("16", "128")
         for state, dirty in (("", True), (", cache of lines read", False)) if streams else (("", True),):
             # Of kernels of some microseconds, more: the clock's own step shows in one of them.
             times = base.measure(candidates, options.rounds * (10 if flops < 2 * 10**10 else 1), dirty)
-            rate = lambda name: flops / base.median(times[name]) / 1e9
             # What is built for 8.0 is also held against the best of what else is, in the same run.
             others = [name for name in candidates if name.startswith("Triton")]
-            best = max(others, key=rate) if others else None
-            for title in outputs:
-                if title not in candidates:
-                    continue
-                beside = [anchor, best] if best and title.startswith(WARPS) else [anchor]
-                for other in beside:
-                    ratios = [x / y for x, y in zip(times[other], times[title])]
-                    low, high = base.interval(ratios)
-                    row = [datetime.date.today().isoformat(), properties.name, driver, "benches/h200/gemm.py",
-                           f'"{case}{state}"', dtype, f'"{title}"', f"{rate(title):.1f}", other, f"{rate(other):.1f}", f"{base.median(ratios):.3f}", f"{low:.3f}", f"{high:.3f}", f"{errors[title]:.1e}"]
-                    lines.append(",".join(row))
-                    print(f"{case + state:28} {dtype:5} {title:100} {rate(title):7.1f} {other} {rate(other):7.1f} ratio {base.median(ratios):.3f} [{low:.3f}, {high:.3f}]", flush=True)
-    if options.csv:
-        with open(options.csv, "w") as file:
-            file.write("\n".join(lines) + "\n")
-    sys.exit(1 if wrong else 0)
+            best = min(others, key=lambda name: base.median(times[name])) if others else None
+            for title, wrong in errors.items():
+                for other in [anchor, best] if best and title.startswith(WARPS) else [anchor]:
+                    table.line(case + state, dtype, flops, times, title, other, wrong)
+    table.end(options.csv)
 
 
 if __name__ == "__main__":

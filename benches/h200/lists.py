@@ -8,12 +8,9 @@ of products that share N and K, PyTorch's own grouped product (of bf16). The tab
 them, before anything is timed. How it loads, launches, times and judges is `products.py`'s.
 """
 
-import argparse
-import datetime
 import glob
 import os
 import random
-import sys
 
 import gemm
 import products as base
@@ -92,41 +89,18 @@ def cases(kernels, processors):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder")
-    parser.add_argument("--csv")
-    parser.add_argument("--rounds", type=int, default=21)
-    options = parser.parse_args()
-    torch.zeros(1, device="cuda")
-    properties = torch.cuda.get_device_properties(0)
-    driver = base.driver_version()
+    options = base.arguments(__doc__).parse_args()
+    table = base.Table("benches/h200/lists.py", (34, 52))
     paths = sorted(glob.glob(os.path.join(options.folder, "list_ring*.ptx")) + glob.glob(os.path.join(options.folder, "list_group*.ptx")))
     kernels = [gemm.Kernel(p) for p in paths]
-    lines, wrong = ["date,card,driver,command,case,type,kernel,TFLOP/s,anchor,anchor TFLOP/s,ratio,ratio low,ratio high,error"], 0
-    for case, dtype, flops, anchors, candidates, outputs, ref in cases(kernels, properties.multi_processor_count):
-        errors = {}
-        for title, out in outputs.items():
-            candidates[title]()
-            torch.cuda.synchronize()
-            errors[title] = max(base.error(o, r) for o, r in zip(out, ref))
-            if not errors[title] <= 1e-2:
-                print(f"WRONG: {title} on {case}: {errors[title]:.3e}", flush=True)
-                del candidates[title]
-                wrong += 1
+    for case, dtype, flops, anchors, candidates, outputs, ref in cases(kernels, table.properties.multi_processor_count):
+        furthest = lambda out: max(base.error(o, r) for o, r in zip(out, ref))
+        errors = table.errors(case, candidates, outputs, furthest, 1e-2)
         times = base.measure(anchors | candidates, options.rounds)
-        rate = lambda name: flops / base.median(times[name]) / 1e9
         for anchor in anchors:
-            for title in candidates:
-                ratios = [x / y for x, y in zip(times[anchor], times[title])]
-                low, high = base.interval(ratios)
-                row = [datetime.date.today().isoformat(), properties.name, driver, "benches/h200/lists.py",
-                       f'"{case}"', dtype, f'"{title}"', f"{rate(title):.1f}", anchor, f"{rate(anchor):.1f}", f"{base.median(ratios):.3f}", f"{low:.3f}", f"{high:.3f}", f"{errors[title]:.1e}"]
-                lines.append(",".join(row))
-                print(f"{case:34} {dtype:5} {title:52} {rate(title):7.1f} {anchor:18} {rate(anchor):7.1f} ratio {base.median(ratios):.3f} [{low:.3f}, {high:.3f}]", flush=True)
-    if options.csv:
-        with open(options.csv, "w") as file:
-            file.write("\n".join(lines) + "\n")
-    sys.exit(1 if wrong else 0)
+            for title, wrong in errors.items():
+                table.line(case, dtype, flops, times, title, anchor, wrong)
+    table.end(options.csv)
 
 
 if __name__ == "__main__":

@@ -163,6 +163,54 @@ def error(ours, anchor):
     return ((ours.double() - anchor.double()).norm() / anchor.double().norm()).item()
 
 
+def arguments(doc):
+    """What every run is told."""
+    parser = argparse.ArgumentParser(description=doc.splitlines()[0])
+    parser.add_argument("folder")
+    parser.add_argument("--csv")
+    parser.add_argument("--rounds", type=int, default=21)
+    return parser
+
+
+class Table:
+    """What a run finds: a line for each kernel beside each of its anchors, printed as it comes, written at the end."""
+
+    def __init__(self, command, widths):
+        torch.zeros(1, device="cuda")
+        self.properties, self.driver = torch.cuda.get_device_properties(0), driver_version()
+        self.command, self.widths, self.wrong = command, widths, 0
+        self.lines = ["date,card,driver,command,case,type,kernel,TFLOP/s,anchor,anchor TFLOP/s,ratio,ratio low,ratio high,error"]
+
+    def errors(self, case, candidates, outputs, distance, bound):
+        """How far each kernel is from its anchor; one that is wrong is told, and no candidate any more."""
+        errors = {}
+        for title, out in outputs.items():
+            candidates[title]()
+            torch.cuda.synchronize()
+            errors[title] = distance(out)
+            if not errors[title] <= bound:
+                print(f"WRONG: {title} on {case}: {errors.pop(title):.3e}", flush=True)
+                del candidates[title]
+                self.wrong += 1
+        return errors
+
+    def line(self, case, dtype, flops, times, title, anchor, error):
+        rate = lambda name: flops / median(times[name]) / 1e9
+        ratios = [x / y for x, y in zip(times[anchor], times[title])]
+        low, high = interval(ratios)
+        row = [datetime.date.today().isoformat(), self.properties.name, self.driver, self.command,
+               f'"{case}"', dtype, f'"{title}"', f"{rate(title):.1f}", anchor, f"{rate(anchor):.1f}", f"{median(ratios):.3f}", f"{low:.3f}", f"{high:.3f}", f"{error:.1e}"]
+        self.lines.append(",".join(row))
+        of_case, of_title = self.widths
+        print(f"{case:{of_case}} {dtype:5} {title:{of_title}} {rate(title):7.1f} {anchor} {rate(anchor):7.1f} ratio {median(ratios):.3f} [{low:.3f}, {high:.3f}]", flush=True)
+
+    def end(self, path):
+        if path:
+            with open(path, "w") as file:
+                file.write("\n".join(self.lines) + "\n")
+        sys.exit(1 if self.wrong else 0)
+
+
 def products(kernels, processors):
     for dtype in ("f16", "bf16"):
         for m, n, k in SHAPES:
@@ -213,47 +261,21 @@ def attention(kernels, _):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder")
-    parser.add_argument("--csv")
-    parser.add_argument("--rounds", type=int, default=21)
+    parser = arguments(__doc__)
     parser.add_argument("--only", default="", help="cases whose name contains this")
     options = parser.parse_args()
-    torch.zeros(1, device="cuda")
-    properties = torch.cuda.get_device_properties(0)
-    driver = driver_version()
+    table = Table("benches/h200/products.py", (28, 60))
     paths = sorted(glob.glob(os.path.join(options.folder, "*.ptx")))
     kernels = [Kernel(p) for p in paths if os.path.basename(p).startswith(("gemm", "attention"))]
-    lines = ["date,card,driver,command,case,type,kernel,TFLOP/s,anchor,anchor TFLOP/s,ratio,ratio low,ratio high,error"]
-    wrong = 0
     for make in (products, attention):
-        for case, dtype, flops, candidates, outputs, ref, anchor, bound in make(kernels, properties.multi_processor_count):
+        for case, dtype, flops, candidates, outputs, ref, anchor, bound in make(kernels, table.properties.multi_processor_count):
             if options.only not in case:
                 continue
-            errors = {}
-            for title, out in outputs.items():
-                candidates[title]()
-                torch.cuda.synchronize()
-                errors[title] = error(out, ref)
-                if not errors[title] <= bound:
-                    print(f"WRONG: {title} on {case}: {errors[title]:.3e}", flush=True)
-                    del candidates[title]
-                    wrong += 1
+            errors = table.errors(case, candidates, outputs, lambda out: error(out, ref), bound)
             times = measure(candidates, options.rounds)
-            rate = lambda name: flops / median(times[name]) / 1e9
-            for title in outputs:
-                if title not in candidates:
-                    continue
-                ratios = [x / y for x, y in zip(times[anchor], times[title])]
-                low, high = interval(ratios)
-                row = [datetime.date.today().isoformat(), properties.name, driver, "benches/h200/products.py",
-                       case, dtype, f'"{title}"', f"{rate(title):.1f}", anchor, f"{rate(anchor):.1f}", f"{median(ratios):.3f}", f"{low:.3f}", f"{high:.3f}", f"{errors[title]:.1e}"]
-                lines.append(",".join(row))
-                print(f"{case:28} {dtype:5} {title:60} {rate(title):7.1f} {anchor} {rate(anchor):7.1f} ratio {median(ratios):.3f} [{low:.3f}, {high:.3f}]", flush=True)
-    if options.csv:
-        with open(options.csv, "w") as file:
-            file.write("\n".join(lines) + "\n")
-    sys.exit(1 if wrong else 0)
+            for title, wrong in errors.items():
+                table.line(case, dtype, flops, times, title, anchor, wrong)
+    table.end(options.csv)
 
 
 if __name__ == "__main__":
