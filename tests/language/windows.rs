@@ -147,3 +147,32 @@ fn vectors_end_where_a_window_does() {
         assert!(y.to_vec().unwrap() == want, "{columns} columns");
     }
 }
+
+/// As many elements as a tensor has.
+#[tiki::device]
+fn elements<const R: usize>(x: &Global<u32, R, Strided>) -> usize {
+    let mut count = 1;
+    #[unroll]
+    for axis in 0..R {
+        count *= x.dim(axis);
+    }
+    count
+}
+
+#[tiki::kernel(threads = 32, grid = [1])]
+fn counted(x: &Global<u32, 1>, y: &mut Global<u32, 1>, rows: u32, columns: u32) {
+    let (rows, columns) = (rows as usize, columns as usize);
+    let matrix = x.window(0, [rows, columns], [columns, 1]);
+    if thread_idx() == 0 {
+        y.set([0], elements(&matrix) as u32);
+    }
+}
+
+#[test]
+fn a_window_has_its_own_axes_in_device_functions() {
+    let device = tiki::Device::vm().unwrap();
+    let x = device.zeros::<u32, 1>([35]).unwrap();
+    let mut y = device.zeros::<u32, 1>([1]).unwrap();
+    counted::launch(&device.stream(), &x, &mut y, 5, 7).unwrap();
+    assert_eq!(y.to_vec().unwrap(), [35]);
+}
