@@ -26,8 +26,8 @@ mod program;
 use std::process::ExitCode;
 use tiki::prelude::*;
 use tiki::rows::look_back::{
-    asked_columns, before_columns, column_tile, column_values, joined, take_tile, taken_tile,
-    tell_column, tell_group,
+    asked_columns, before_columns, column_place, column_tile, column_values, joined, take_tile,
+    taken_tile, tell_column, tell_group, tile_row,
 };
 
 /// The totals of a tile's columns, of its scan and its values: told by the threads with the last row, in the order of the
@@ -183,21 +183,8 @@ pub fn scan_columns_ring<
         ThreadMap::new(layout!((deep, wide):(wide, 1)), layout!((high, V):(V, 1))).vector_up_to(V);
     let (tiles, strips) = (x.dim(1).div_ceil(R), x.dim(2).div_ceil(C));
     let count = x.dim(0) * strips * tiles;
-    // Past the last tile, one below the last: nothing is read.
-    let place = |number: usize| {
-        if number < count {
-            column_tile::<P>(number, x.dim(0), strips, tiles)
-        } else {
-            (tiles, 0, 0)
-        }
-    };
-    let row = |nth: usize| {
-        if REVERSE && nth < tiles {
-            tiles - 1 - nth
-        } else {
-            nth
-        }
-    };
+    let place = |number: usize| column_place::<P>(number, x.dim(0), strips, tiles);
+    let row = |nth: usize| tile_row::<REVERSE>(nth, tiles);
     let fetch = |stage: usize| {
         let _ = pipe.acquire();
         let (nth, outer, strip) = place(numbers.get([stage]) as usize);

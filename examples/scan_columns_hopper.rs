@@ -25,8 +25,8 @@ mod program;
 use std::process::ExitCode;
 use tiki::prelude::*;
 use tiki::rows::look_back::{
-    asked_columns, asked_own, before_columns, column_tile, column_values, first_tile, joined,
-    load_tiles, next_tile, own_column, tell_column, tell_group,
+    asked_columns, asked_own, before_columns, column_place, column_tile, column_values, first_tile,
+    joined, load_tiles, next_tile, own_column, tell_column, tell_group, tile_row,
 };
 
 #[tiki::kernel(target = "sm_90a", warpgroups = 3, shared = "227 KiB", grid = persistent,
@@ -76,21 +76,8 @@ pub fn scan_columns_hopper<
     };
     let (tiles, strips) = (x.dim(1).div_ceil(R), x.dim(2).div_ceil(C));
     let count = x.dim(0) * strips * tiles;
-    // Past the last tile, one below the last: nothing is read.
-    let place = |number: usize| {
-        if number < count {
-            column_tile::<P>(number, x.dim(0), strips, tiles)
-        } else {
-            (tiles, 0, 0)
-        }
-    };
-    let row = |nth: usize| {
-        if REVERSE && nth < tiles {
-            tiles - 1 - nth
-        } else {
-            nth
-        }
-    };
+    let place = |number: usize| column_place::<P>(number, x.dim(0), strips, tiles);
+    let row = |nth: usize| tile_row::<REVERSE>(nth, tiles);
     if warpgroup_idx() == 0 {
         set_registers(40);
         if elect_one() {

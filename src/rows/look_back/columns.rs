@@ -25,6 +25,31 @@ pub fn column_tile<const P: usize>(
     (nth, together * P + outer, beside - outer * strips)
 }
 
+/// As [`column_tile`]; a number past the last lies below the last tile, where nothing is read.
+#[tiki::device]
+pub fn column_place<const P: usize>(
+    number: usize,
+    outers: usize,
+    strips: usize,
+    tiles: usize,
+) -> (usize, usize, usize) {
+    if number < outers * strips * tiles {
+        column_tile::<P>(number, outers, strips, tiles)
+    } else {
+        (tiles, 0, 0)
+    }
+}
+
+/// Where the `nth` of `tiles` tiles of a scan lies down its columns; what is below the last stays there.
+#[tiki::device]
+pub fn tile_row<const REVERSE: bool>(nth: usize, tiles: usize) -> usize {
+    if REVERSE && nth < tiles {
+        tiles - 1 - nth
+    } else {
+        nth
+    }
+}
+
 /// A tile's values, of which `left` rows are there; past the last row, where a stage holds zeros, what changes nothing.
 #[tiki::device]
 pub fn column_values<const OP: usize, const REVERSE: bool>(

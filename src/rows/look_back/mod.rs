@@ -34,8 +34,8 @@ mod step_folds;
 mod steps;
 
 pub use columns::{
-    asked_columns, asked_own, before_columns, column_tile, column_values, own_column, tell_column,
-    tell_group,
+    asked_columns, asked_own, before_columns, column_place, column_tile, column_values, own_column,
+    tell_column, tell_group, tile_row,
 };
 pub use folds::{asked_totals, tell_total, warp_before};
 pub use ring::{first_tile, load_tiles, next_tile};
