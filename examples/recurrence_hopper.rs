@@ -22,8 +22,8 @@ mod program;
 use std::process::ExitCode;
 use tiki::prelude::*;
 use tiki::rows::look_back::{
-    asked_groups_of_steps, composed, composed_before, composed_own, first_tile, load_tiles,
-    next_tile, tell_step, value_before,
+    asked_groups_of_steps, composed, composed_before, composed_own, first_tile, leave_place,
+    load_tiles, next_tile, tell_step, value_before,
 };
 
 #[tiki::kernel(target = "sm_90a", warpgroups = 3, shared = "227 KiB", grid = persistent,
@@ -51,7 +51,8 @@ pub fn recurrence_hopper<
     let a_s = Shared::<E>::stages(S, Layout::k_major::<E>([128, own]));
     let b_s = Shared::<E>::stages(S, Layout::k_major::<E>([128, own]));
     let y_s = Shared::<E>::new(Layout::k_major::<E>([128, own]));
-    let numbers = Shared::<u32>::new(layout!((S):(1)));
+    // A tile's row, and which of the row's tiles it is.
+    let places = Shared::<u64>::new(layout!((S):(1)));
     let told_a = Shared::<f32>::stages(2, layout!((4):(1)));
     let told_b = Shared::<f32>::stages(2, layout!((4):(1)));
     let totals_a = Shared::<f32>::stages(2, layout!((4):(1)));
@@ -67,7 +68,6 @@ pub fn recurrence_hopper<
         1
     };
     let count = if b.dim(1) > 0 { b.dim(0) * tiles } else { 0 };
-    let row_of = |number: usize| (number as u32 / tiles as u32) as usize;
     let place = |nth: usize| [if REVERSE { tiles - 1 - nth } else { nth }, 0];
     let edge = if REVERSE { 0 } else { 31 };
     if warpgroup_idx() == 0 {
@@ -75,9 +75,11 @@ pub fn recurrence_hopper<
         if elect_one() {
             let load = Load::tma();
             // Past the last tile a copy brings zeros from nowhere.
-            load_tiles(ticket, &numbers, &pipe, count, |number: usize, s: usize| {
-                let row = row_of(number);
-                let at = place(number - row * tiles);
+            load_tiles(ticket, &pipe, count, |number: usize, s: usize| {
+                let row = (number as u32 / tiles as u32) as usize;
+                let nth = number - row * tiles;
+                leave_place(&places, s, (row, nth));
+                let at = place(nth);
                 load.copy_into(&a.at([row]).tile([128, own], at), a_s.stage(s), &pipe, s);
                 load.copy_into(&b.at([row]).tile([128, own], at), b_s.stage(s), &pipe, s);
             });
@@ -86,8 +88,8 @@ pub fn recurrence_hopper<
         set_registers(184);
         let rows = ThreadMap::rows(128, 1).vector_up_to(16 / E::BYTES);
         let mut turn = 0;
-        let (mut held, mut number) = first_tile(&pipe, &numbers, count);
-        while number < count {
+        let (mut held, mut row, mut nth) = first_tile(&pipe, &places, (b.dim(0), 0), count);
+        while row < b.dim(0) {
             let factors = a_s.stage(held).load(rows).cast::<f32>();
             let values = b_s.stage(held).load(rows).cast::<f32>();
             let alone = composed_own::<REVERSE>(&factors, &values);
@@ -109,10 +111,10 @@ pub fn recurrence_hopper<
                     total_a = next.0;
                     total_b = next.1;
                 }
-                tell_step(state, number, (total_a, total_b));
+                tell_step(state, row * tiles + nth, (total_a, total_b));
             }
             turn = 1 - turn;
-            (held, number) = next_tile(&pipe, &numbers);
+            (held, row, nth) = next_tile(&pipe, &places);
         }
     } else {
         set_registers(232);
@@ -121,11 +123,9 @@ pub fn recurrence_hopper<
         let thread = thread_idx() - 256;
         let warp = warp_idx() - 8;
         let mut turn = 0;
-        let (mut s, mut number) = first_tile(&pipe, &numbers, count);
+        let (mut s, mut row, mut nth) = first_tile(&pipe, &places, (b.dim(0), 0), count);
         let (mut start, mut group, mut value) = (count, 0, 0.0f32);
-        while number < count {
-            let row = row_of(number);
-            let nth = number - row * tiles;
+        while row < b.dim(0) {
             if row * tiles != start {
                 start = row * tiles;
                 group = 0;
@@ -185,7 +185,7 @@ pub fn recurrence_hopper<
                 store.commit();
             }
             turn = 1 - turn;
-            (s, number) = next_tile(&pipe, &numbers);
+            (s, row, nth) = next_tile(&pipe, &places);
         }
         if elect_one() {
             store.wait_read(0); // the block's memory goes with it

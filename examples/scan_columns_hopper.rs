@@ -25,8 +25,8 @@ mod program;
 use std::process::ExitCode;
 use tiki::prelude::*;
 use tiki::rows::look_back::{
-    asked_columns, asked_own, before_columns, column_place, column_tile, column_values, first_tile,
-    joined, load_tiles, next_tile, own_column, tell_column, tell_group, tile_row,
+    asked_columns, asked_own, before_columns, column_place, column_values, first_tile, joined,
+    leave_place, load_tiles, next_tile, own_column, tell_column, tell_group, tile_row,
 };
 
 #[tiki::kernel(target = "sm_90a", warpgroups = 3, shared = "227 KiB", grid = persistent,
@@ -58,7 +58,8 @@ pub fn scan_columns_hopper<
     require!(out.shape() == x.shape() && x.dim(2).is_multiple_of(16 / E::BYTES));
     let ring = Shared::<E>::stages(S, layout!((R, C):(C, 1)));
     let y_s = Shared::<E>::new(layout!((R, C):(C, 1)));
-    let numbers = Shared::<u32>::new(layout!((S):(1)));
+    // How far down a tile lies, and in which of the strips of all matrices.
+    let places = Shared::<u64>::new(layout!((S):(1)));
     let totals = Shared::<f32>::stages(2, layout!((C):(1)));
     let carry = Shared::<f32>::stages(2, layout!((C):(1)));
     let pipe = Pipeline::tma(S, 2);
@@ -76,14 +77,14 @@ pub fn scan_columns_hopper<
     };
     let (tiles, strips) = (x.dim(1).div_ceil(R), x.dim(2).div_ceil(C));
     let count = x.dim(0) * strips * tiles;
-    let place = |number: usize| column_place::<P>(number, x.dim(0), strips, tiles);
     let row = |nth: usize| tile_row::<REVERSE>(nth, tiles);
     if warpgroup_idx() == 0 {
         set_registers(40);
         if elect_one() {
             let load = Load::tma();
-            load_tiles(ticket, &numbers, &pipe, count, |number: usize, s: usize| {
-                let (nth, outer, strip) = place(number);
+            load_tiles(ticket, &pipe, count, |number: usize, s: usize| {
+                let (nth, outer, strip) = column_place::<P>(number, x.dim(0), strips, tiles);
+                leave_place(&places, s, (nth, outer * strips + strip));
                 let tile = x.at([outer]).tile([R, C], [row(nth), strip]);
                 load.copy_into(&tile.evict_last(), ring.stage(s), &pipe, s);
             });
@@ -93,9 +94,8 @@ pub fn scan_columns_hopper<
         let meet = Barrier::named(128);
         let thread = thread_idx() - 128;
         let mut turn = 0;
-        let (mut s, mut number) = first_tile(&pipe, &numbers, count);
-        while number < count {
-            let (nth, outer, strip) = column_tile::<P>(number, x.dim(0), strips, tiles);
+        let (mut s, mut nth, mut across) = first_tile(&pipe, &places, (tiles, 0), count);
+        while nth < tiles {
             let v = ring.stage(s).load(map()).cast::<f32>();
             let v = column_values::<OP, REVERSE>(&v, x.dim(1) - row(nth) * R);
             let all = if OP == 0 {
@@ -108,11 +108,11 @@ pub fn scan_columns_hopper<
             totals.stage(turn).store(&all);
             meet.sync();
             if thread < C {
-                let column = (outer * strips + strip) * C + thread;
+                let column = across * C + thread;
                 tell_column(state, column, nth, totals.stage(turn).get([thread]));
             }
             turn = 1 - turn;
-            (s, number) = next_tile(&pipe, &numbers);
+            (s, nth, across) = next_tile(&pipe, &places);
         }
     } else {
         set_registers(232);
@@ -120,12 +120,11 @@ pub fn scan_columns_hopper<
         let store = Store::tma();
         let thread = thread_idx() - 256;
         let mut turn = 0;
-        let (mut s, mut number) = first_tile(&pipe, &numbers, count);
-        while number < count {
-            let (nth, outer, strip) = column_tile::<P>(number, x.dim(0), strips, tiles);
+        let (mut s, mut nth, mut across) = first_tile(&pipe, &places, (tiles, 0), count);
+        while nth < tiles {
             // Under way before the tile is scanned.
             let (mine, above) = if thread < C { (thread, nth) } else { (0, 0) };
-            let column = (outer * strips + strip) * C + mine;
+            let column = across * C + mine;
             let asked = asked_columns::<G>(state, column, above, tiles);
             let alone = asked_own::<G>(state, column, above, tiles);
             let v = ring.stage(s).load(map()).cast::<f32>();
@@ -153,13 +152,15 @@ pub fn scan_columns_hopper<
             y_s.store(&y.cast::<E>());
             fence_async();
             meet.sync();
+            let outer = (across as u32 / strips as u32) as usize;
+            let strip = across - outer * strips;
             if elect_one() {
                 let to = out.at_mut([outer]).tile_mut([R, C], [row(nth), strip]);
                 store.copy(y_s, to);
                 store.commit();
             }
             turn = 1 - turn;
-            (s, number) = next_tile(&pipe, &numbers);
+            (s, nth, across) = next_tile(&pipe, &places);
         }
         if elect_one() {
             store.wait_read(0); // the block's memory goes with it

@@ -25,7 +25,7 @@
 //! - [`asked_groups_of_steps`], [`value_before`]: of recurrences, by a block that takes tile after tile; a word a tile.
 //! - [`tell_column`], [`asked_columns`], [`before_columns`], [`tell_group`]: each thread a column of its own; a word a column
 //!   for each tile and each group of `G`. ([`asked_own`], [`own_column`]: where another warp has told the tile's total.)
-//! - [`load_tiles`], [`first_tile`], [`next_tile`]: tiles that come through a ring, to roles of a block that do not wait for each other.
+//! - [`load_tiles`], [`leave_place`], [`first_tile`], [`next_tile`]: tiles that come through a ring, to roles of a block that do not wait for each other.
 
 mod columns;
 mod folds;
@@ -38,7 +38,7 @@ pub use columns::{
     tell_column, tell_group, tile_row,
 };
 pub use folds::{asked_totals, tell_total, warp_before};
-pub use ring::{first_tile, load_tiles, next_tile};
+pub use ring::{first_tile, leave_place, load_tiles, next_tile};
 pub use step_folds::{asked_groups_of_steps, tell_step, value_before};
 pub use steps::{before_steps, composed, composed_before, composed_lanes, composed_own};
 use tiki::prelude::*;
