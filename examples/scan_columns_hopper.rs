@@ -67,7 +67,7 @@ pub fn scan_columns_hopper<
     let wide = C / own;
     let deep = 128 / wide;
     let high = R / deep;
-    // To the threads of a role.
+    // Neighbouring rows of 16 bytes to each thread of a role.
     let map = || {
         ThreadMap::new(
             layout!((deep, wide):(wide, 1)),
