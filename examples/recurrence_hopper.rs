@@ -51,8 +51,7 @@ pub fn recurrence_hopper<
     let a_s = Shared::<E>::stages(S, Layout::k_major::<E>([128, own]));
     let b_s = Shared::<E>::stages(S, Layout::k_major::<E>([128, own]));
     let y_s = Shared::<E>::new(Layout::k_major::<E>([128, own]));
-    // A tile's row, and which of the row's tiles it is.
-    let places = Shared::<u64>::new(layout!((S):(1)));
+    let numbers = Shared::<u32>::new(layout!((S, 1):(1, 1)));
     let told_a = Shared::<f32>::stages(2, layout!((4):(1)));
     let told_b = Shared::<f32>::stages(2, layout!((4):(1)));
     let totals_a = Shared::<f32>::stages(2, layout!((4):(1)));
@@ -68,6 +67,7 @@ pub fn recurrence_hopper<
         1
     };
     let count = if b.dim(1) > 0 { b.dim(0) * tiles } else { 0 };
+    let row_of = |number: usize| (number as u32 / tiles as u32) as usize;
     let place = |nth: usize| [if REVERSE { tiles - 1 - nth } else { nth }, 0];
     let edge = if REVERSE { 0 } else { 31 };
     if warpgroup_idx() == 0 {
@@ -76,10 +76,9 @@ pub fn recurrence_hopper<
             let load = Load::tma();
             // Past the last tile a copy brings zeros from nowhere.
             load_tiles(ticket, &pipe, count, |number: usize, s: usize| {
-                let row = (number as u32 / tiles as u32) as usize;
-                let nth = number - row * tiles;
-                leave_place(&places, s, (row, nth));
-                let at = place(nth);
+                leave_place(&numbers, s, [number]);
+                let row = row_of(number);
+                let at = place(number - row * tiles);
                 load.copy_into(&a.at([row]).tile([128, own], at), a_s.stage(s), &pipe, s);
                 load.copy_into(&b.at([row]).tile([128, own], at), b_s.stage(s), &pipe, s);
             });
@@ -88,8 +87,9 @@ pub fn recurrence_hopper<
         set_registers(184);
         let rows = ThreadMap::rows(128, 1).vector_up_to(16 / E::BYTES);
         let mut turn = 0;
-        let (mut held, mut row, mut nth) = first_tile(&pipe, &places, (b.dim(0), 0), count);
-        while row < b.dim(0) {
+        let (mut held, mut at) = first_tile(&pipe, &numbers, [count], count);
+        while at[0] < count {
+            let [number] = at;
             let factors = a_s.stage(held).load(rows).cast::<f32>();
             let values = b_s.stage(held).load(rows).cast::<f32>();
             let alone = composed_own::<REVERSE>(&factors, &values);
@@ -111,10 +111,10 @@ pub fn recurrence_hopper<
                     total_a = next.0;
                     total_b = next.1;
                 }
-                tell_step(state, row * tiles + nth, (total_a, total_b));
+                tell_step(state, number, (total_a, total_b));
             }
             turn = 1 - turn;
-            (held, row, nth) = next_tile(&pipe, &places);
+            (held, at) = next_tile::<1>(&pipe, &numbers);
         }
     } else {
         set_registers(232);
@@ -123,9 +123,12 @@ pub fn recurrence_hopper<
         let thread = thread_idx() - 256;
         let warp = warp_idx() - 8;
         let mut turn = 0;
-        let (mut s, mut row, mut nth) = first_tile(&pipe, &places, (b.dim(0), 0), count);
+        let (mut s, mut at) = first_tile(&pipe, &numbers, [count], count);
         let (mut start, mut group, mut value) = (count, 0, 0.0f32);
-        while row < b.dim(0) {
+        while at[0] < count {
+            let [number] = at;
+            let row = row_of(number);
+            let nth = number - row * tiles;
             if row * tiles != start {
                 start = row * tiles;
                 group = 0;
@@ -185,7 +188,7 @@ pub fn recurrence_hopper<
                 store.commit();
             }
             turn = 1 - turn;
-            (s, row, nth) = next_tile(&pipe, &places);
+            (s, at) = next_tile::<1>(&pipe, &numbers);
         }
         if elect_one() {
             store.wait_read(0); // the block's memory goes with it

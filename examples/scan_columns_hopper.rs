@@ -59,7 +59,7 @@ pub fn scan_columns_hopper<
     let ring = Shared::<E>::stages(S, layout!((R, C):(C, 1)));
     let y_s = Shared::<E>::new(layout!((R, C):(C, 1)));
     // How far down a tile lies, and in which of the strips of all matrices.
-    let places = Shared::<u64>::new(layout!((S):(1)));
+    let places = Shared::<u32>::new(layout!((S, 2):(2, 1)));
     let totals = Shared::<f32>::stages(2, layout!((C):(1)));
     let carry = Shared::<f32>::stages(2, layout!((C):(1)));
     let pipe = Pipeline::tma(S, 2);
@@ -84,7 +84,7 @@ pub fn scan_columns_hopper<
             let load = Load::tma();
             load_tiles(ticket, &pipe, count, |number: usize, s: usize| {
                 let (nth, outer, strip) = column_place::<P>(number, x.dim(0), strips, tiles);
-                leave_place(&places, s, (nth, outer * strips + strip));
+                leave_place(&places, s, [nth, outer * strips + strip]);
                 let tile = x.at([outer]).tile([R, C], [row(nth), strip]);
                 load.copy_into(&tile.evict_last(), ring.stage(s), &pipe, s);
             });
@@ -94,8 +94,9 @@ pub fn scan_columns_hopper<
         let meet = Barrier::named(128);
         let thread = thread_idx() - 128;
         let mut turn = 0;
-        let (mut s, mut nth, mut across) = first_tile(&pipe, &places, (tiles, 0), count);
-        while nth < tiles {
+        let (mut s, mut at) = first_tile(&pipe, &places, [tiles, 0], count);
+        while at[0] < tiles {
+            let [nth, across] = at;
             let v = ring.stage(s).load(map()).cast::<f32>();
             let v = column_values::<OP, REVERSE>(&v, x.dim(1) - row(nth) * R);
             let all = if OP == 0 {
@@ -112,7 +113,7 @@ pub fn scan_columns_hopper<
                 tell_column(state, column, nth, totals.stage(turn).get([thread]));
             }
             turn = 1 - turn;
-            (s, nth, across) = next_tile(&pipe, &places);
+            (s, at) = next_tile::<2>(&pipe, &places);
         }
     } else {
         set_registers(232);
@@ -120,8 +121,9 @@ pub fn scan_columns_hopper<
         let store = Store::tma();
         let thread = thread_idx() - 256;
         let mut turn = 0;
-        let (mut s, mut nth, mut across) = first_tile(&pipe, &places, (tiles, 0), count);
-        while nth < tiles {
+        let (mut s, mut at) = first_tile(&pipe, &places, [tiles, 0], count);
+        while at[0] < tiles {
+            let [nth, across] = at;
             // Under way before the tile is scanned.
             let (mine, above) = if thread < C { (thread, nth) } else { (0, 0) };
             let column = across * C + mine;
@@ -160,7 +162,7 @@ pub fn scan_columns_hopper<
                 store.commit();
             }
             turn = 1 - turn;
-            (s, nth, across) = next_tile(&pipe, &places);
+            (s, at) = next_tile::<2>(&pipe, &places);
         }
         if elect_one() {
             store.wait_read(0); // the block's memory goes with it

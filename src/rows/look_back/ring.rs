@@ -1,13 +1,11 @@
-//! Tiles that come through a ring to roles that do not wait for each other, each with its place beside its stage: two
-//! numbers in a word.
+//! Tiles that come through a ring to roles that do not wait for each other, each with its place beside its stage: `W` words.
 //!
 //! One thread takes the tiles' numbers and loads ([`load_tiles`], [`leave_place`]); a role takes the tiles in their order
 //! ([`first_tile`], [`next_tile`]). A place past the last is the end, for everybody.
 //!
 //! A warp's release of a stage is one lane's arrival. It is this lane that reads the place, and hands it to the others: so
 //! the next place is ordered behind every read of this one by the reader's own arrival, and needs nothing of what lanes of
-//! a warp owe each other. One thread finds the place for all: where every thread divided numbers, scans down columns lost a
-//! fiftieth.
+//! a warp owe each other.
 
 use tiki::prelude::*;
 
@@ -32,33 +30,43 @@ pub fn load_tiles(
 
 /// Leaves a tile's place beside its stage.
 #[tiki::device]
-pub fn leave_place(places: &Shared<u64>, s: usize, place: (usize, usize)) {
-    places.set([s], (place.0 as u64) << 32 | place.1 as u64);
+pub fn leave_place<const W: usize>(places: &Shared<u32>, s: usize, place: [usize; W]) {
+    #[unroll]
+    for i in 0..W {
+        places.set([s, i], place[i] as u32);
+    }
 }
 
 /// A role's first tile, its stage and its place; `none` where there are no tiles.
 #[tiki::device]
-pub fn first_tile(
+pub fn first_tile<const W: usize>(
     pipe: &Pipeline,
-    places: &Shared<u64>,
-    none: (usize, usize),
+    places: &Shared<u32>,
+    none: [usize; W],
     count: usize,
-) -> (usize, usize, usize) {
-    let mut first = (0, none.0, none.1);
+) -> (usize, [usize; W]) {
+    let mut first = (0, none);
     if count > 0 {
-        first = next_tile(pipe, places);
+        first = next_tile::<W>(pipe, places);
     }
     first
 }
 
 /// The next tile: its stage and its place.
 #[tiki::device]
-pub fn next_tile(pipe: &Pipeline, places: &Shared<u64>) -> (usize, usize, usize) {
+pub fn next_tile<const W: usize>(pipe: &Pipeline, places: &Shared<u32>) -> (usize, [usize; W]) {
     let s = pipe.wait();
-    let mut word = 0u64;
+    let mut words = [0u32; W];
     if lane_idx() == 0 {
-        word = places.get([s]);
+        #[unroll]
+        for i in 0..W {
+            words[i] = places.get([s, i]);
+        }
     }
-    let (high, low) = (shuffle((word >> 32) as u32, 0), shuffle(word as u32, 0));
-    (s, high as usize, low as usize)
+    let mut place = [0; W];
+    #[unroll]
+    for i in 0..W {
+        place[i] = shuffle(words[i], 0) as usize;
+    }
+    (s, place)
 }
