@@ -4,7 +4,7 @@
 //! block's rank above the offset there, so what is made of addresses (descriptors of operands above all) must not take it
 //! for something else; the machine's addresses have something there in all blocks of a cluster.
 //! Witness: a product whose right operand lies by columns, in two slabs: its descriptor has a distance just above its
-//! start. On the machine, and on a card with the feature `gpu`.
+//! start. And one that reads what its neighbours have written. On the machine, and on a card with the feature `gpu`.
 
 use tiki::prelude::*;
 
@@ -46,6 +46,27 @@ type Launch = fn(
     &mut tiki::Tensor<f32, 2>,
 ) -> Result<(), tiki::LaunchError>;
 
+/// Each block gives what the next one of its cluster was given, by tiles, by a thread map, and by element.
+#[tiki::kernel(target = "sm_90a", threads = 128, cluster = 4, grid = [x.dim(0)], deny(bank_conflicts, spills))]
+pub fn turned(x: &Global<f32>, by_tile: &mut Global<f32>, by_element: &mut Global<f32>) {
+    require!(x.dim(0) % 4 == 0 && x.dim(1) == 256);
+    require!(by_tile.dim(0) == x.dim(0) && by_tile.dim(1) == 256);
+    require!(by_element.dim(0) == x.dim(0) && by_element.dim(1) == 128);
+    let s = Shared::<f32>::new(layout!((1, 256):(256, 1)));
+    let block = block_idx().x;
+    let map = ThreadMap::linear(128);
+    s.store(&x.tile([1, 256], [block, 0]).load(map));
+    cluster_sync();
+    let next = s.peer((cluster_rank() + 1) % 4);
+    #[unroll]
+    for half in 0..2 {
+        let tile = next.tile([1, 128], [0, half]).load(map);
+        by_tile.tile_mut([1, 128], [block, half]).store(&tile);
+    }
+    by_element.set([block, thread_idx()], next.get([0, 255 - thread_idx()]));
+    cluster_sync();
+}
+
 fn check(device: &tiki::Device, k: usize, launch: Launch) {
     let m = 256;
     let a: Vec<f16> = (0..m * k).map(value).collect();
@@ -66,19 +87,45 @@ fn check(device: &tiki::Device, k: usize, launch: Launch) {
     }
 }
 
-#[test]
-fn every_block_of_a_cluster_multiplies() {
+fn device() -> tiki::Device {
     #[cfg(not(feature = "gpu"))]
-    let device = {
+    {
         let target = tiki::compiler::target::Target::by_name("sm_90a").unwrap();
         let options = tiki::vm::Options {
             checks: tiki::vm::Checks::All,
             ..Default::default()
         };
         tiki::Device::vm_with(target, options).unwrap()
-    };
+    }
     #[cfg(feature = "gpu")]
-    let device = tiki::Device::cuda(0).expect("an NVIDIA GPU");
+    tiki::Device::cuda(0).expect("an NVIDIA GPU")
+}
+
+#[test]
+fn a_block_reads_what_its_neighbour_wrote() {
+    let device = device();
+    let x: Vec<f32> = (0..8 * 256).map(|i| i as f32).collect();
+    let dx = device.tensor_from(&x, [8, 256]).unwrap();
+    let unset = vec![f32::NAN; 8 * 256];
+    let mut by_tile = device.tensor_from(&unset, [8, 256]).unwrap();
+    let mut by_element = device.tensor_from(&unset[..8 * 128], [8, 128]).unwrap();
+    turned::launch(&device.stream(), &dx, &mut by_tile, &mut by_element).unwrap();
+    let next = |row: usize| row / 4 * 4 + (row + 1) % 4;
+    for (i, got) in by_tile.to_vec().unwrap().into_iter().enumerate() {
+        assert_eq!(
+            got,
+            x[next(i / 256) * 256 + i % 256],
+            "element {i} of tiles"
+        );
+    }
+    for (i, got) in by_element.to_vec().unwrap().into_iter().enumerate() {
+        assert_eq!(got, x[next(i / 128) * 256 + 255 - i % 128], "element {i}");
+    }
+}
+
+#[test]
+fn every_block_of_a_cluster_multiplies() {
+    let device = device();
     check(&device, 64, rows_by_columns::<64>::launch);
     check(&device, 128, rows_by_columns::<128>::launch);
 }

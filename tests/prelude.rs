@@ -19,6 +19,7 @@ fn home(receiver: Receiver) -> &'static [(&'static str, &'static str)] {
         )],
         Receiver::View => &[("global.rs", "impl<E: Element, const R: usize> View<E, R>")],
         Receiver::Shared | Receiver::SharedType => &[("shared.rs", "impl<E: Element> Shared<E>")],
+        Receiver::Peer => &[("shared.rs", "impl<E: Element> Peer<E>")],
         Receiver::Stages => &[("shared.rs", "impl<E: Element> Stages<E>")],
         Receiver::Register => &[("register.rs", "impl<E: Element> Register<E>")],
         Receiver::Raw => &[("register.rs", "impl<E: Element> Raw<E>")],

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a schedule needs nothing of the compiler but the language: each compiles, and gives on the
 //! machine, in every order of completion, the product within the bound of an f32 sum of exact products.
-//! Witness: three of them, at shapes around their tiles.
+//! Witness: some of them, at shapes around their tiles.
 
 use tiki::prelude::*;
 use tiki::vm::{Async, Options};
@@ -125,6 +125,90 @@ pub fn clustered<
         }
     }
     cluster_sync(); // nobody leaves while others still send to it or arrive in it
+}
+
+/// The two blocks of a cluster sum half of K each. Then each gives the other the half of the columns that it does not
+/// finish, by leaving it where its operands lay, and finishes the other half.
+#[tiki::kernel(target = "sm_90a", warpgroups = 3, registers = 168, shared = "227 KiB", cluster = 2,
+    grid = [a.dim(0).div_ceil(128) * b.dim(0).div_ceil(BN) * 2],
+    build((E = f16, BN = 128, STAGES = 6), (E = bf16, BN = 128, STAGES = 6)), deny(bank_conflicts, spills))]
+pub fn halves_of_k<E: Half, const BN: usize, const STAGES: usize>(
+    a: &Global<E>,
+    b: &Global<E>,
+    c: &mut Global<E>,
+) {
+    require!(a.dim(1) == b.dim(1) && c.dim(0) == a.dim(0) && c.dim(1) == b.dim(0));
+    require!(a.dim(1) >= 1);
+    let a_s = Shared::<E>::stages(STAGES, Layout::k_major::<E>([128, 64]));
+    let b_s = Shared::<E>::stages(STAGES, Layout::k_major::<E>([BN, 64]));
+    let out_s = Shared::<E>::stages(2, Layout::k_major::<E>([64, BN / 2]));
+    // A thread's sums beside each other, as it holds them.
+    let (eights, tile) = (BN / 16, 32 * BN);
+    let parts = b_s
+        .reuse_as::<f32>(layout!(((8, 2, 4, 2), (2, 4, eights)):((16, 2, 128, tile), (1, 4, 512))));
+    let pipe = Pipeline::tma(STAGES, 2);
+    // Steps past the last one of K multiply zeros.
+    let each = a.dim(1).div_ceil(64).div_ceil(2);
+    let (rank, pair) = (cluster_rank(), block_idx().x / 2);
+    let rows = a.dim(0).div_ceil(128);
+    let (m, n) = (pair % rows, pair / rows);
+    if warpgroup_idx() == 0 {
+        set_registers(40);
+        if elect_one() {
+            let load = Load::tma();
+            for i in 0..each {
+                let (k, s) = (rank * each + i, pipe.acquire());
+                load.copy_into(&a.tile([128, 64], [m, k]), a_s.stage(s), &pipe, s);
+                load.copy_into(&b.tile([BN, 64], [n, k]), b_s.stage(s), &pipe, s);
+            }
+        }
+        cluster_sync();
+        cluster_sync();
+    } else {
+        set_registers(232);
+        let half = warpgroup_idx() - 1;
+        let gemm = Gemm::<E>::warpgroup(Warp::new(4, 1));
+        let (store, bar, both) = (Store::tma(), Barrier::named(128), Barrier::named(256));
+        let mut held = pipe.wait();
+        let rows = a_s.stage(held).tile([64, 64], [half, 0]);
+        let mut acc = gemm.issue(rows, b_s.stage(held), gemm.zeros([64, BN]));
+        for _ in 1..each {
+            let s = pipe.wait();
+            acc = acc.issue(a_s.stage(s).tile([64, 64], [half, 0]), b_s.stage(s));
+            warpgroup_wait(1);
+            pipe.release(held);
+            held = s;
+        }
+        warpgroup_wait(0);
+        let sums = acc.retire();
+        both.sync(); // the other warpgroup has read its operands too
+        let own = parts.tile([64, BN / 2], [half, 0]);
+        #[unroll]
+        for q in 0..2 {
+            if q != rank {
+                own.store(&sums.tile([64, BN / 2], [0, q]));
+            }
+        }
+        cluster_sync();
+        #[unroll]
+        for q in 0..2 {
+            if q == rank {
+                // Of two, the order does not matter.
+                let mine = sums.tile([64, BN / 2], [0, q]);
+                let theirs = own.peer(1 - q).load_like(&mine);
+                let staged = out_s.stage(half);
+                staged.store(&(&mine + &theirs).cast::<E>());
+                fence_async();
+                bar.sync();
+                if elect_one() {
+                    store.copy(staged, c.tile_mut([64, BN / 2], [2 * m + half, 2 * n + q]));
+                    store.commit();
+                    store.wait_read(0);
+                }
+            }
+        }
+        cluster_sync(); // nobody's memory goes while the other reads it
+    }
 }
 
 /// Three warpgroups multiply 64 rows each beside one that loads: a tile of 192 rows.
@@ -358,6 +442,12 @@ fn blocks_of_a_cluster_share_what_they_load() {
         clustered::<f16, f16, 128, 64, 64, 4, 2, 2>::launch,
         (300, 264, 136),
     );
+}
+
+#[test]
+fn blocks_of_a_cluster_divide_k() {
+    check(halves_of_k::<f16, 128, 6>::launch, (136, 264, 456));
+    check(halves_of_k::<f16, 128, 6>::launch, (8, 72, 40));
 }
 
 #[test]

@@ -50,7 +50,7 @@ pub use numbers::{
     tanh_fast, trunc,
 };
 pub use register::{Raw, Register};
-pub use shared::{Shared, Stages};
+pub use shared::{Peer, Shared, Stages};
 pub use threads::{
     Dim3, Order, Scope, active_mask, ballot, block_idx, fence, grid_dim, lane_idx, match_any,
     redux_add, redux_and, redux_max, redux_min, redux_or, redux_xor, shuffle, shuffle_down,

@@ -29,6 +29,46 @@ impl<E> Clone for Stages<E> {
 }
 impl<E> Copy for Stages<E> {}
 
+/// A shared tensor in another block of the cluster, or a piece of one.
+#[derive(Debug)]
+pub struct Peer<E> {
+    _element: PhantomData<E>,
+}
+
+impl<E> Clone for Peer<E> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<E> Copy for Peer<E> {}
+
+impl<E: Element> Peer<E> {
+    /// A tile.
+    #[must_use]
+    pub fn tile<const K: usize>(&self, shape: [usize; K], at: [usize; K]) -> Peer<E> {
+        let _ = (shape, at);
+        device_only()
+    }
+    /// Into registers, distributed by the map.
+    #[must_use]
+    pub fn load(&self, map: ThreadMap) -> Register<E> {
+        let _ = map;
+        device_only()
+    }
+    /// Into registers, distributed like another tensor of this shape.
+    #[must_use]
+    pub fn load_like<T>(&self, like: &Register<T>) -> Register<E> {
+        let _ = like;
+        device_only()
+    }
+    /// One element, by each thread that asks.
+    #[must_use]
+    pub fn get<const K: usize>(&self, index: [usize; K]) -> E {
+        let _ = index;
+        device_only()
+    }
+}
+
 impl<E: Element> Stages<E> {
     /// One of them; the index may be a run-time value.
     #[must_use]
@@ -80,6 +120,13 @@ impl<E: Element> Shared<E> {
     #[must_use]
     pub fn reuse_as<F: Element>(self, layout: Layout) -> Shared<F> {
         let _ = layout;
+        device_only()
+    }
+    /// What lies there in another block of the cluster, to be read: `cluster_sync` must lie between its writes and this, and
+    /// between this and the next writes, or the block's end.
+    #[must_use]
+    pub fn peer(&self, rank: usize) -> Peer<E> {
+        let _ = rank;
         device_only()
     }
     /// Into registers, distributed by the map.

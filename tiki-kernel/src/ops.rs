@@ -22,6 +22,8 @@ pub enum Receiver {
     View,
     /// `Shared`, a shared tensor or a piece of one.
     Shared,
+    /// `Peer`, a shared tensor in another block of the cluster.
+    Peer,
     /// `Stages`, several shared tensors of one layout.
     Stages,
     /// `Register`, a register tensor (vectors included).
@@ -200,6 +202,11 @@ ops! {
     Shared tile = Rule::Pure(|c, call| c.shared_tile(call)), "fn<const K: usize>(&self, shape: [usize; K], at: [usize; K]) -> Shared<E>", "A tile.";
     Shared arranged = Rule::Pure(|c, call| c.shared_arranged(call)), "fn(self, layout: Layout) -> Shared<E>", "The same storage under another layout, which reaches no further: what one writes as a product leaves it, the other copies as it lies.";
     Shared reuse_as = Rule::Pure(|c, call| c.shared_reuse_as(call)), "fn<F: Element>(self, layout: Layout) -> Shared<F>", "The same storage as a tensor of its own, once the life of what was there has ended: a barrier must lie between, and what was there is gone with the first write. The budget counts the bytes once.";
+    Shared peer = Rule::Pure(|c, call| c.shared_peer(call)), "fn(&self, rank: usize) -> Peer<E>", "What lies there in another block of the cluster, to be read: `cluster_sync` must lie between its writes and this, and between this and the next writes, or the block's end.";
+    Peer tile = Rule::Pure(|c, call| c.shared_tile(call)), "fn<const K: usize>(&self, shape: [usize; K], at: [usize; K]) -> Peer<E>", "A tile.";
+    Peer load = Rule::Do(|c, call| c.shared_load(call)), "fn(&self, map: ThreadMap) -> Register<E>", "Into registers, distributed by the map.";
+    Peer load_like = Rule::Do(|c, call| c.shared_load_like(call)), "fn<T>(&self, like: &Register<T>) -> Register<E>", "Into registers, distributed like another tensor of this shape.";
+    Peer get = Rule::Do(|c, call| c.get(call)), "fn<const K: usize>(&self, index: [usize; K]) -> E", "One element, by each thread that asks.";
     Shared load = Rule::Do(|c, call| c.shared_load(call)), "fn(&self, map: ThreadMap) -> Register<E>", "Into registers, distributed by the map.";
     Shared load_like = Rule::Do(|c, call| c.shared_load_like(call)), "fn<T>(&self, like: &Register<T>) -> Register<E>", "Into registers, distributed like another tensor of this shape.";
     Shared store = Rule::Do(|c, call| c.shared_store(call)), "fn(&self, value: &Register<E>)", "From registers.";

@@ -120,6 +120,7 @@ fn exchange(shift: i64, barrier: bool, looped: bool, last: bool) -> Kernel {
             swizzle: None,
             offset,
             dynamic: vec![(t, 1)],
+            block: None,
         };
         b.push(StmtKind::StoreSharedElement {
             view: view(0),
@@ -196,6 +197,7 @@ fn reading_what_nobody_wrote_is_refused() {
         swizzle: None,
         offset,
         dynamic: vec![(t, 1)],
+        block: None,
     };
     b.push(StmtKind::StoreSharedElement {
         view: view(0),
@@ -331,6 +333,7 @@ fn what_cannot_be_followed_is_listed_and_can_be_denied() {
             swizzle: None,
             offset: 0,
             dynamic: vec![(v, 1)],
+            block: None,
         };
         b.push(StmtKind::StoreSharedElement {
             view: at(t),
@@ -371,6 +374,7 @@ fn copied(wait: bool, barrier: bool) -> Kernel {
         swizzle: None,
         offset: 0,
         dynamic: vec![],
+        block: None,
     };
     b.push(StmtKind::Async(Async::CopyTile {
         view: GlobalView {

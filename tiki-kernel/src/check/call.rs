@@ -41,6 +41,7 @@ fn receiver(val: &Val<'_>) -> Option<Receiver> {
         Val::Global(_) => Receiver::Global,
         Val::View(_) => Receiver::View,
         Val::Shared(_) => Receiver::Shared,
+        Val::Peer(_) => Receiver::Peer,
         Val::Stages(_) => Receiver::Stages,
         Val::Register(_) => Receiver::Register,
         Val::Raw(_) => Receiver::Raw,

@@ -140,7 +140,7 @@ impl<'a> Check<'a> {
                 let last = path.segments.last()?;
                 let (dtype, rank) = match arg {
                     Val::Register(r) => (r.dtype, None),
-                    Val::Shared(s) => (s.dtype, None),
+                    Val::Shared(s) | Val::Peer(s) => (s.dtype, None),
                     Val::Stages(s) => (s.first.dtype, None),
                     Val::Global(g) => {
                         let (dtype, rank, _) = self.kind_of(g);

@@ -370,7 +370,7 @@ impl<'a> Check<'a> {
                     span,
                     format!("{} cannot be indexed", val.kind()),
                 );
-                if matches!(val, Val::Global(_) | Val::Shared(_)) {
+                if matches!(val, Val::Global(_) | Val::Shared(_) | Val::Peer(_)) {
                     diag = diag.help("one element is `.get([i, j])`, a tile `.tile(shape, at)`");
                 }
                 if matches!(val, Val::Register(_)) {

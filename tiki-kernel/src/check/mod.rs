@@ -37,6 +37,7 @@ mod names;
 mod optional;
 mod options;
 mod pattern;
+mod peer;
 mod pending;
 mod pipeline;
 mod rearrange;

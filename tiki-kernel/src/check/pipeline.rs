@@ -527,5 +527,6 @@ fn barrier_at(alloc: usize, offset: i64, stage: Option<Value>) -> SharedView {
         swizzle: None,
         offset,
         dynamic: stage.map(|s| (s, 1)).into_iter().collect(),
+        block: None,
     }
 }

@@ -145,6 +145,7 @@ impl<'a> Check<'a> {
             swizzle: layout.swizzle,
             offset: 0,
             dynamic: Vec::new(),
+            block: None,
         })
     }
 }

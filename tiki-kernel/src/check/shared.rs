@@ -9,8 +9,6 @@ use crate::dtype::DType;
 use crate::ir::{Binary, Digit, Op, Round, Shared, SharedView, Value};
 
 impl<'a> Check<'a> {
-    // ---- allocation
-
     pub(super) fn allocate(
         &mut self,
         dtype: DType,
@@ -28,6 +26,7 @@ impl<'a> Check<'a> {
             swizzle: layout.swizzle,
             offset: 0,
             dynamic: Vec::new(),
+            block: None,
         };
         (val, pitch)
     }
@@ -169,7 +168,7 @@ impl<'a> Check<'a> {
 
     pub(super) fn shared(call: &Call<'a>) -> Option<SharedVal> {
         match &call.recv {
-            Val::Shared(s) => Some(s.clone()),
+            Val::Shared(s) | Val::Peer(s) => Some(s.clone()),
             _ => None,
         }
     }
@@ -249,7 +248,7 @@ impl<'a> Check<'a> {
             s.axes[axis] = inner;
             self.advance(&mut s, &outer, &index, call.at(1));
         }
-        Val::Shared(s)
+        s.val()
     }
 
     /// Moves a shared tensor by a coordinate along some digits.
@@ -297,6 +296,7 @@ impl<'a> Check<'a> {
             swizzle: s.swizzle,
             offset: s.offset,
             dynamic: s.dynamic.clone(),
+            block: s.block,
         }
     }
 

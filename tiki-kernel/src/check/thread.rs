@@ -234,7 +234,7 @@ impl<'a> Check<'a> {
                 let (view, dtype) = self.global_element(&g, &call.arg(0), call.at(0))?;
                 Some((Place::Global(view), dtype))
             }
-            Val::Shared(s) => {
+            Val::Shared(s) | Val::Peer(s) => {
                 let s = s.clone();
                 let view = self.shared_element(&s, &call.arg(0), call.at(0))?;
                 Some((Place::Shared(view), s.dtype))

@@ -155,6 +155,8 @@ pub(crate) struct SharedVal {
     pub swizzle: Option<Xor>,
     pub offset: i64,
     pub dynamic: Vec<(Value, i64)>,
+    /// Rank of the block of the cluster that it lies in, if that is another.
+    pub block: Option<Value>,
 }
 
 /// Stages: the first of them, how many, and the elements between two.
@@ -300,6 +302,8 @@ pub(crate) enum Val<'a> {
     Optional(Option<GlobalVal>),
     View(ViewVal),
     Shared(SharedVal),
+    /// Of another block of the cluster.
+    Peer(SharedVal),
     Stages(StagesVal),
     Register(Reg),
     Raw(Reg),
@@ -355,6 +359,7 @@ impl Val<'_> {
                 v.axes.iter().map(|a| a.1).collect::<Vec<_>>()
             ),
             Val::Shared(s) => format!("a shared tensor of {}", s.dtype),
+            Val::Peer(s) => format!("another block's shared tensor of {}", s.dtype),
             Val::Stages(s) => format!("{} stages of a shared tensor of {}", s.count, s.first.dtype),
             Val::Register(r) => format!("a register tensor of {} and shape {:?}", r.dtype, r.shape),
             Val::Raw(_) => "a thread's own values".into(),

@@ -4,7 +4,7 @@
 //! 1. [`check_barriers`]: barriers and warp operations that not all of their threads reach (TK602, TK606,
 //!    TK006).
 //! 2. [`track_shared`]: conflicting shared accesses without a barrier between (TK601), and reads of what
-//!    nobody wrote (TK605); among the lives of one storage too ([`storage_lives`]).
+//!    nobody wrote (TK605); among the lives of one storage ([`storage_lives`]) and blocks of a cluster ([`meet_peers`]) too.
 //! 3. [`follow_stages`]: stages of pipelines out of order (TK610), writes that the accelerator does not see or
 //!    that it still reads (TK611).
 //! 4. [`find_duplicates`]: elements that several threads write (TK607).
@@ -26,6 +26,7 @@ pub mod count_traffic;
 pub mod evaluate;
 pub mod find_duplicates;
 pub mod follow_stages;
+mod meet_peers;
 mod offsets;
 mod requests;
 mod stage_rules;

@@ -1,6 +1,8 @@
 //! A set of elements of a shared allocation, a bit each. An access of a tile is as many elements as its threads hold, and
 //! a loop is walked twice: trees of them took a tenth of the compilation.
 
+use super::track_shared::{Access, Walk};
+use crate::diag::{Diag, codes};
 use std::collections::HashMap;
 
 /// Elements by their offset. What cannot be inside shared memory is only known to be there.
@@ -125,6 +127,25 @@ impl FromIterator<i64> for Offsets {
         let mut offsets = Offsets::default();
         offsets.extend(all);
         offsets
+    }
+}
+
+impl Walk<'_, '_> {
+    /// Whether every element that is surely touched lies in its tensor; else says so.
+    pub(super) fn inside(&mut self, a: &Access, name: &str) -> bool {
+        let shared = &self.kernel.shared[a.alloc];
+        let elements = i64::from(shared.bytes / shared.dtype.bytes());
+        let known = a.cells.as_ref().filter(|_| a.exact && a.symbols.is_empty());
+        let Some(cells) = known.filter(|cells| !cells.elements().are_below(elements)) else {
+            return true;
+        };
+        let outside = |at: i64| !(0..elements).contains(&at);
+        let Some((t, at)) = cells.iter().find(|c| outside(c.1)) else {
+            return true;
+        };
+        let text = format!("thread {t} touches element {at} of `{name}`, which has {elements}");
+        self.sink.push(Diag::error(codes::BOUNDS, a.span, text));
+        false
     }
 }
 

@@ -36,6 +36,7 @@ impl Walk<'_, '_> {
                 warp_met: false,
                 some_met: false,
                 group: None,
+                peer: false,
             };
             self.meet(access, here);
             if self.followed.contains(&alloc) {
@@ -48,14 +49,14 @@ impl Walk<'_, '_> {
     }
 
     /// The allocations that lie in the same storage as another.
-    fn lives(&self, alloc: usize) -> Vec<usize> {
+    pub(super) fn lives(&self, alloc: usize) -> Vec<usize> {
         let (root, _) = self.kernel.storage(alloc);
         let own = |other: &usize| *other != alloc && self.kernel.storage(*other).0 == root;
         (0..self.kernel.shared.len()).filter(own).collect()
     }
 
     /// An access in units of bytes of its storage; `None` if it is not known exactly.
-    fn in_storage(&self, a: &Access, unit: i64) -> Option<Access> {
+    pub(super) fn in_storage(&self, a: &Access, unit: i64) -> Option<Access> {
         let cells = a.cells.as_ref().filter(|_| a.symbols.is_empty())?;
         let (_, from) = self.kernel.storage(a.alloc);
         let size = i64::from(self.kernel.shared[a.alloc].dtype.bytes());

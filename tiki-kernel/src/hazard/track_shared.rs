@@ -10,6 +10,9 @@
 //! operands as if every thread read every element. What the accelerator and warpgroups do in flight is
 //! held against reads of what nobody writes only; the rest of it is listed as unproven.
 //!
+//! What another block of the cluster reads is held against what is written since the cluster last met, by whichever
+//! thread: blocks run the same text, so what one reads there is what its own text writes here ([`super::meet_peers`]).
+//!
 //! Run-time offsets that both accesses share cancel; where they differ, or a condition cannot be
 //! followed, the answer is unproven.
 
@@ -39,6 +42,7 @@ pub fn run(kernel: &Kernel, followed: &BTreeSet<usize>, sink: &mut Sink, unprove
         unproven,
         eval: Evaluator::new(kernel),
         pending: Vec::new(),
+        across: Vec::new(),
         written: vec![Written::default(); kernel.shared.len()],
         groups: 0,
         beside: followed.clone(),
@@ -50,6 +54,7 @@ pub fn run(kernel: &Kernel, followed: &BTreeSet<usize>, sink: &mut Sink, unprove
         uniform: true,
     };
     walk.block(&kernel.body, &all);
+    walk.leave_peers();
 }
 
 /// Which threads are here.
@@ -85,6 +90,8 @@ pub(super) struct Access {
     pub(super) some_met: bool,
     /// A copy under way: the thread's how-manieth group it belongs to.
     pub(super) group: Option<u32>,
+    /// In another block of the cluster.
+    pub(super) peer: bool,
 }
 
 /// What is written of an allocation.
@@ -105,6 +112,8 @@ pub(super) struct Walk<'a, 'b> {
     pub(super) unproven: &'b mut Unproven,
     pub(super) eval: Evaluator<'a>,
     pub(super) pending: Vec<Access>,
+    /// Accesses since the cluster last met, where blocks read one another's memory.
+    pub(super) across: Vec<Access>,
     pub(super) written: Vec<Written>,
     /// Groups of copies that the threads have closed.
     pub(super) groups: u32,
@@ -164,6 +173,10 @@ impl<'a> Walk<'a, '_> {
             }
             StmtKind::Set(var, _) => self.eval.assign(*var),
             StmtKind::Barrier(Barrier::Block) => self.pending.retain(|a| a.group.is_some()),
+            StmtKind::Async(Async::ClusterBarrier) => {
+                self.across.clear();
+                self.pending.retain(|a| a.group.is_some());
+            }
             StmtKind::Async(a) => self.asynchronous(a, span, here),
             StmtKind::Barrier(Barrier::Warp) => {
                 self.pending.iter_mut().for_each(|a| a.warp_met = true)
@@ -469,6 +482,7 @@ impl<'a> Walk<'a, '_> {
             warp_met: false,
             some_met: false,
             group: None,
+            peer: view.block.is_some(),
         }
     }
 
@@ -477,6 +491,14 @@ impl<'a> Walk<'a, '_> {
         if !self.inside(&a, &name) {
             // Where it wanted to write is not known: nothing more is said about what is read.
             self.written[a.alloc].somewhere = true;
+            return;
+        }
+        if self.kernel.cluster > 1 {
+            self.meet_peers(&a, &name);
+            self.across.push(a.clone());
+        }
+        if a.peer {
+            self.define(&a, &name);
             return;
         }
         for old in &self.pending {
@@ -519,23 +541,6 @@ impl<'a> Walk<'a, '_> {
         self.meet_lives(&a, &name);
         self.define(&a, &name);
         self.pending.push(a);
-    }
-
-    /// Whether every element that is surely touched lies in its tensor; else says so.
-    fn inside(&mut self, a: &Access, name: &str) -> bool {
-        let shared = &self.kernel.shared[a.alloc];
-        let elements = i64::from(shared.bytes / shared.dtype.bytes());
-        let known = a.cells.as_ref().filter(|_| a.exact && a.symbols.is_empty());
-        let Some(cells) = known.filter(|cells| !cells.elements().are_below(elements)) else {
-            return true;
-        };
-        let outside = |at: i64| !(0..elements).contains(&at);
-        let Some((t, at)) = cells.iter().find(|c| outside(c.1)) else {
-            return true;
-        };
-        let text = format!("thread {t} touches element {at} of `{name}`, which has {elements}");
-        self.sink.push(Diag::error(codes::BOUNDS, a.span, text));
-        false
     }
 
     fn define(&mut self, a: &Access, name: &str) {

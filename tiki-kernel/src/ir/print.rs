@@ -473,6 +473,9 @@ fn shared(kernel: &Kernel, view: &SharedView) -> String {
     if let Some(x) = view.swizzle {
         let _ = write!(text, " swizzle <{},{},{}>", x.bits, x.base, x.shift);
     }
+    if let Some(block) = view.block {
+        let _ = write!(text, " of block {}", name(kernel, block));
+    }
     text
 }
 

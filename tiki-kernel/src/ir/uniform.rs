@@ -171,6 +171,7 @@ impl Find<'_> {
         view.dynamic
             .iter()
             .map(|(v, _)| self.of(*v))
+            .chain(view.block.map(|v| self.of(v)))
             .max()
             .unwrap_or(Uniform::Block)
     }

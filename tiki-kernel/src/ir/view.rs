@@ -67,6 +67,8 @@ pub struct SharedView {
     pub offset: i64,
     /// Run-time offsets: value times step.
     pub dynamic: Vec<(Value, i64)>,
+    /// Rank of the block of the cluster whose memory it is, if that is another; then it is only read.
+    pub block: Option<Value>,
 }
 
 /// One digit of a shared view's coordinate.

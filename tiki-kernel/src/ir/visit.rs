@@ -222,4 +222,5 @@ fn global_operands(view: &super::GlobalView, out: &mut Vec<Value>) {
 
 fn shared_operands(view: &SharedView, out: &mut Vec<Value>) {
     out.extend(view.dynamic.iter().map(|(v, _)| *v));
+    out.extend(view.block);
 }

@@ -24,7 +24,7 @@ use super::guards::guard;
 use super::tiles::Element;
 use crate::ir::{Coordinates, SharedView, Steps, TensorType, Value, Xor};
 use crate::isa::{self, Space, Ty};
-use crate::ptx::Operand;
+use crate::ptx::{Base, Operand, Reg};
 use std::collections::HashMap;
 
 /// How the offsets of a tile are found.
@@ -126,8 +126,43 @@ pub(super) fn plan(view: &SharedView, t: &TensorType) -> Plan {
 }
 
 impl Lower<'_> {
+    /// The same addresses in the block that a view says, mapped once a register: what is added as an immediate stays.
+    fn in_block(&mut self, view: &SharedView, addresses: Vec<Operand>) -> Vec<Operand> {
+        let Some(block) = view.block else {
+            return addresses;
+        };
+        let block = self.scalar(block);
+        let mut there: Vec<(Option<Reg>, Operand)> = Vec::new();
+        let mut map = |l: &mut Self, at: Operand| {
+            let Operand::Addr { base, offset, .. } = &at else {
+                return at;
+            };
+            let register = match base {
+                Base::Reg(r) => Some(*r),
+                _ => None,
+            };
+            let known = there.iter().find(|(r, _)| *r == register);
+            let mapped = match known {
+                Some((_, mapped)) => mapped.clone(),
+                None => {
+                    let here = register.map_or_else(|| l.shared_symbol(), Operand::from);
+                    let mapped = l.def(Ty::B32, isa::mapa(), [here, block.clone()]);
+                    there.push((register, mapped.clone()));
+                    mapped
+                }
+            };
+            address(&Some(mapped), *offset)
+        };
+        addresses.into_iter().map(|at| map(self, at)).collect()
+    }
+
     /// The addresses of the accesses of `n` elements from each of these values on.
     fn shared_addresses(&mut self, view: &SharedView, t: &TensorType, n: u32) -> Vec<Operand> {
+        let here = self.addresses_here(view, t, n);
+        self.in_block(view, here)
+    }
+
+    fn addresses_here(&mut self, view: &SharedView, t: &TensorType, n: u32) -> Vec<Operand> {
         let firsts = (0..t.dist.len()).step_by(n as usize);
         if !view.dynamic.is_empty() {
             let lanes = self.lanes_of(view, t.clone());
@@ -338,7 +373,7 @@ impl Lower<'_> {
                 }
             }
             let list: Vec<Operand> = to.iter().map(|r| (*r).into()).collect();
-            let op = shape.vectored(isa::ld(Space::Shared, shape.ty));
+            let op = shape.vectored(isa::ld(space_of(view), shape.ty));
             self.ins(
                 guard(p),
                 op,
@@ -374,6 +409,11 @@ impl Lower<'_> {
 
     /// The address of one element (a view of rank 0).
     pub(super) fn shared_place(&mut self, view: &SharedView) -> Operand {
+        let here = self.place_here(view);
+        self.in_block(view, vec![here]).remove(0)
+    }
+
+    fn place_here(&mut self, view: &SharedView) -> Operand {
         let bytes = i64::from(self.kernel.shared[view.alloc].dtype.bytes());
         let start = i64::from(self.shared_offsets[view.alloc]);
         let name = format!("address of {}", self.kernel.shared[view.alloc].name);
@@ -400,6 +440,14 @@ impl Lower<'_> {
             );
             address(&Some(at), start)
         })
+    }
+}
+
+/// Whose shared memory it is.
+pub(super) fn space_of(view: &SharedView) -> Space {
+    match view.block {
+        Some(_) => Space::SharedCluster,
+        None => Space::Shared,
     }
 }
 

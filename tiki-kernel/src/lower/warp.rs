@@ -4,6 +4,7 @@ use super::Lower;
 use super::control::ALL_LANES;
 use super::global::{ordered, scope};
 use super::guards::guard;
+use super::shared::space_of;
 use crate::dtype::{Class, DType};
 use crate::ir::{AtomOp, Barrier, MemoryOrder, Order, Place, Shuffle, Value, Vote};
 use crate::isa::{self, Shfl, Space, Ty};
@@ -119,7 +120,7 @@ impl Lower<'_> {
             Place::Shared(view) => (
                 self.shared_place(view),
                 None,
-                Space::Shared,
+                space_of(view),
                 self.kernel.shared[view.alloc].dtype,
             ),
         }

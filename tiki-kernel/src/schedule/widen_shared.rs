@@ -134,6 +134,7 @@ mod tests {
             swizzle,
             offset: 0,
             dynamic: vec![],
+            block: None,
         };
         let tensor = TensorType {
             dtype: DType::F32,

@@ -144,6 +144,7 @@ pub fn transpose(t: DType, swizzle: Option<Xor>, barrier: bool) -> Kernel {
         swizzle,
         offset: 0,
         dynamic: vec![],
+        block: None,
     };
     let v = b.tile(
         t,
@@ -262,6 +263,7 @@ pub fn scalars() -> Kernel {
         swizzle: None,
         offset: 0,
         dynamic: vec![(t, 1)],
+        block: None,
     };
     b.push(StmtKind::StoreSharedElement {
         view: mine,
@@ -279,6 +281,7 @@ pub fn scalars() -> Kernel {
             swizzle: None,
             offset: 0,
             dynamic: vec![(k, 1)],
+            block: None,
         };
         let v = b.scalar(
             DType::I32,

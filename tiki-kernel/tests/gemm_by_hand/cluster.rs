@@ -16,6 +16,7 @@ fn barrier(alloc: usize) -> SharedView {
         swizzle: None,
         offset: 0,
         dynamic: vec![],
+        block: None,
     }
 }
 

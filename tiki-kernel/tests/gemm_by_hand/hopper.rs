@@ -102,6 +102,7 @@ fn barrier(alloc: usize, stage: Value) -> SharedView {
         swizzle: None,
         offset: 0,
         dynamic: vec![(stage, 1)],
+        block: None,
     }
 }
 

@@ -36,6 +36,7 @@ pub fn k_major(b: &Builder, alloc: usize, rows: u32, width: u32) -> SharedView {
         }),
         offset: 0,
         dynamic: vec![],
+        block: None,
     }
 }
 

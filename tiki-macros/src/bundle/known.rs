@@ -23,6 +23,7 @@ const PRELUDE: &[&str] = &[
     "Number",
     "Operand",
     "Order",
+    "Peer",
     "Pending",
     "Pipeline",
     "Raw",

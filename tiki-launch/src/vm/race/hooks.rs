@@ -258,6 +258,7 @@ impl Watch {
                 text,
             );
         }
+        self.left_early(team, env);
         // What the warps knew is of no use to anybody now.
         self.sides
             .iter_mut()

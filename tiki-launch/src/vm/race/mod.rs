@@ -24,6 +24,7 @@ mod clock;
 mod flight;
 mod group;
 mod hooks;
+mod leaving;
 mod line;
 mod maps;
 mod numbers;

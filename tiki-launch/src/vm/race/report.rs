@@ -148,7 +148,7 @@ impl Watch {
     }
 
     /// Name and byte of a place, and whether it is a variable's.
-    fn name(&self, env: &Env<'_>, p: Place) -> (String, usize, bool) {
+    pub(super) fn name(&self, env: &Env<'_>, p: Place) -> (String, usize, bool) {
         match p {
             Place::Shared { block, byte } => {
                 let var = env.kernel.shared_vars.iter().find(|(start, len, _)| {
