@@ -2,6 +2,10 @@
 
     TIKI_DUMP=ptx TIKI_DUMP_DIR=$PWD/target/ptx cargo check                  # wherever cargo is
     python3 benches/h200/gemm.py target/ptx/tiki --csv benches/results/gemm_h200.csv
+    python3 benches/h200/gemm.py target/ptx/tiki --shapes few-tiles --csv benches/results/gemm_few_tiles_h200.csv
+
+The second set are results of fewer or hardly more tiles than multiprocessors, most with a long K. Of it, kernels are timed whose
+busiest multiprocessor sums at most half as much again as at best, and it is printed which kernel cuBLAS takes.
 
 How it loads, launches, times and judges is `products.py`'s; the anchor is what PyTorch calls: cuBLAS for 16-bit types and for
 tf32 (`allow_tf32`), cuBLASLt (`_scaled_mm`, unit scales, fast accumulation) for e4m3.
@@ -25,6 +29,11 @@ MAPS[torch.float32] = cu.CUtensorMapDataType.CU_TENSOR_MAP_DATA_TYPE_FLOAT32
 MAPS[E4M3] = cu.CUtensorMapDataType.CU_TENSOR_MAP_DATA_TYPE_UINT8
 base.MAP_TYPES = MAPS
 SHAPES = base.SHAPES + [(16, 8192, 8192)]
+FEW_TILES = [
+    (1024, 1024, 8192), (1536, 1536, 8192), (2048, 2048, 8192), (512, 4096, 4096), (512, 2048, 8192), (256, 4096, 4096), (256, 8192, 8192),
+    (1280, 1280, 4096), (3072, 3072, 4096), (768, 3072, 8192), (1024, 4096, 1024), (384, 5120, 5120), (64, 4096, 14336),
+]
+SETS = {"usual": SHAPES, "few-tiles": FEW_TILES}
 PERSISTENT = ("gemm_general", "hopper", "tf32", "uneven")
 FEW = ("gemm_few", "few")
 WARPS = ("ampere", "whole")
@@ -120,10 +129,34 @@ def cut(m, n, processors):
     return more if columns >= 16 and more * 16 >= processors else 0
 
 
-def cases(kernels, processors):
+def busiest(kernel, m, n, processors):
+    """Elements of a result that the busiest multiprocessor sums, as far as the grid says."""
+    i = kernel.args
+    tiles = UP(m, i["BM"]) * UP(n, i["BN"])
+    return UP(tiles, processors) * i["BM"] * i["BN"]
+
+
+def worth_timing(kernel, m, n, k, few_tiles):
+    """A tile far from the shape is not worth the time of the card."""
+    i, few = kernel.args, kernel.name in FEW
+    area, outputs, waste = i["BM"] * i["BN"], m * n, UP(m, i["BM"]) * i["BM"] / m
+    across = (i.get("TA"), i.get("TB")) not in ((0, 0), (None, None))
+    if i.get("EPI") == 1 or kernel.name in WARPS and (m, n, k) != (4096, 4096, 4096):
+        return False
+    if few_tiles:
+        return not across and (UP(m, i["BM"]) <= 2 if few else m > 64 and waste <= 1.5)
+    if few != (m <= 128) and (few or m <= 16) or waste > 2 or (few and i["BM"] < m):
+        return False
+    if (outputs > 2**23 and area < 2**14) or (outputs <= 2**20 and area > 2**13 and not few):
+        return False
+    return not across or (m, n, k) in SHORT
+
+
+def cases(kernels, processors, shapes):
     for dtype, into in (("bf16", "bf16"), ("f16", "f16"), ("f32", "f32"), ("e4m3", "bf16"), ("e4m3", "e4m3")):
         mine = [k for k in kernels if k.args.get("E", "f32") == dtype and k.args.get("O", into) == into]
-        for m, n, k in SHAPES if dtype in ("bf16", "f16") else SHORT:
+        few_tiles = shapes is FEW_TILES
+        for m, n, k in shapes if dtype in ("bf16", "f16") else [] if few_tiles else SHORT:
             if not mine:
                 continue
             t, out = TYPES[dtype], TYPES[into]
@@ -142,18 +175,11 @@ def cases(kernels, processors):
             except RuntimeError as refused:
                 print(f"LEFT OUT: {anchor} refuses {m} x {n} x {k} of {dtype} into {into}: {refused}", flush=True)
                 continue
-            for kernel in mine:
-                # A tile far from the shape is not worth the time of the card.
-                i, few = kernel.args, kernel.name in FEW
-                area, outputs_, waste = i["BM"] * i["BN"], m * n, UP(m, i["BM"]) * i["BM"] / m
-                if few != (m <= 128) and (few or m <= 16) or waste > 2 or (few and i["BM"] < m):
-                    continue
-                if (outputs_ > 2**23 and area < 2**14) or (outputs_ <= 2**20 and area > 2**13 and not few):
-                    continue
-                if kernel.name in WARPS and (m, n, k) != (4096, 4096, 4096) or i.get("EPI") == 1:
-                    continue
-                if (i.get("TA"), i.get("TB")) not in ((0, 0), (None, None)) and (m, n, k) not in SHORT:
-                    continue
+            worth = [kernel for kernel in mine if worth_timing(kernel, m, n, k, few_tiles)]
+            if few_tiles:
+                least = min((busiest(kernel, m, n, processors) for kernel in worth), default=0)
+                worth = [kernel for kernel in worth if kernel.name in FEW or busiest(kernel, m, n, processors) <= 1.5 * least]
+            for kernel in worth:
                 mine_c = c.clone()
                 outputs[kernel.title] = mine_c
                 named = {"a": a, "b": b, "c": mine_c}
@@ -166,24 +192,38 @@ def cases(kernels, processors):
             yield f"product {m} x {n} x {k}{' into e4m3' if into == 'e4m3' else ''}", dtype, 2 * m * n * k, candidates, outputs, ref, anchor
 
 
+def taken_by(go):
+    """Names of the kernels that a call launches."""
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
+        go()
+        torch.cuda.synchronize()
+    host = ("cuLaunch", "cuda", "Activity")
+    return ", ".join(event.key for event in profile.key_averages() if not event.key.startswith(host))
+
+
 def main():
     parser = base.arguments(__doc__)
     parser.add_argument("--only", default="", help="cases whose name contains this")
     parser.add_argument("--types", default="", help="types, separated by commas")
+    parser.add_argument("--shapes", choices=SETS, default="usual", help="which set of shapes")
     options = parser.parse_args()
     torch.backends.cuda.matmul.allow_tf32 = True
     table = base.Table("benches/h200/gemm.py", (28, 100))
     paths = sorted(glob.glob(os.path.join(options.folder, "*.ptx")))
     kernels = [k for k in map(Kernel, paths) if {"BM", "BN"} <= set(k.args) and not k.name.startswith("list_")]
-    for case, dtype, flops, candidates, outputs, ref, anchor in cases(kernels, table.properties.multi_processor_count):
+    few_tiles = options.shapes == "few-tiles"
+    for case, dtype, flops, candidates, outputs, ref, anchor in cases(kernels, table.properties.multi_processor_count, SETS[options.shapes]):
         if options.only not in case or (options.types and dtype not in options.types.split(",")):
             continue
         errors = table.errors(case, candidates, outputs, lambda out: base.error(out, ref), 1e-2)
+        if few_tiles:
+            print(f"{case:28} {dtype:5} cuBLAS takes {taken_by(candidates[anchor])}", flush=True)
         # Few rows stream their weights: what lies in the second-level cache counts.
-        streams = re.match(r"product (\d+) ", case)[1] in ("16", "128")
+        streams = not few_tiles and re.match(r"product (\d+) ", case)[1] in ("16", "128")
         for state, dirty in (("", True), (", cache of lines read", False)) if streams else (("", True),):
             # Of kernels of some microseconds, more: the clock's own step shows in one of them.
-            times = base.measure(candidates, options.rounds * (10 if flops < 2 * 10**10 else 1), dirty)
+            more = 5 if few_tiles else 10 if flops < 2 * 10**10 else 1
+            times = base.measure(candidates, options.rounds * more, dirty)
             # What is built for 8.0 is also held against the best of what else is, in the same run.
             others = [name for name in candidates if name.startswith("Triton")]
             best = min(others, key=lambda name: base.median(times[name])) if others else None

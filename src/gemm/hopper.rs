@@ -1,6 +1,6 @@
 //! Products by warpgroups (sm_90a).
 //!
-//! `hopper`: one warpgroup fills a ring of stages through the tensor memory accelerator, two multiply half
+//! `hopper`: one warpgroup fills a ring of stages through the tensor memory accelerator, two or three multiply 64
 //! of the tile's rows each; a persistent grid takes tile after tile, and each result leaves through shared
 //! memory while the next tile's stages are filled. An operand whose rows run along M or N (`TA`, `TB`) lies
 //! in shared memory as it lies in global memory, and is read transposed.
@@ -20,7 +20,7 @@ use super::epilogue::finished;
 use super::schedule::{fill_stages, in_groups, multiply_meanwhile, multiply_stages, stage_slab};
 use crate::prelude::*;
 
-#[tiki::kernel(target = "sm_90a", warpgroups = 3, registers = 168, shared = "227 KiB", grid = persistent,
+#[tiki::kernel(target = "sm_90a", warpgroups = 1 + BM / 64, registers = if BM == 192 { 128 } else { 168 }, shared = "227 KiB", grid = persistent,
     build(
     (E = f16, O = f16, BM = 128, BN = 256, BK = 64, STAGES = 4, SLAB = 64, GROUP = 12, TA = 0, TB = 0, EPI = 0),
     (E = bf16, O = bf16, BM = 128, BN = 256, BK = 64, STAGES = 4, SLAB = 64, GROUP = 12, TA = 0, TB = 0, EPI = 0),
@@ -28,10 +28,16 @@ use crate::prelude::*;
     (E = bf16, O = bf16, BM = 128, BN = 224, BK = 64, STAGES = 4, SLAB = 56, GROUP = 12, TA = 0, TB = 0, EPI = 0),
     (E = f16, O = f16, BM = 128, BN = 192, BK = 64, STAGES = 4, SLAB = 64, GROUP = 8, TA = 0, TB = 0, EPI = 0),
     (E = bf16, O = bf16, BM = 128, BN = 192, BK = 64, STAGES = 4, SLAB = 64, GROUP = 8, TA = 0, TB = 0, EPI = 0),
+    (E = f16, O = f16, BM = 192, BN = 192, BK = 64, STAGES = 4, SLAB = 32, GROUP = 8, TA = 0, TB = 0, EPI = 0),
+    (E = bf16, O = bf16, BM = 192, BN = 192, BK = 64, STAGES = 4, SLAB = 32, GROUP = 8, TA = 0, TB = 0, EPI = 0),
+    (E = f16, O = f16, BM = 128, BN = 144, BK = 64, STAGES = 6, SLAB = 24, GROUP = 8, TA = 0, TB = 0, EPI = 0),
+    (E = bf16, O = bf16, BM = 128, BN = 144, BK = 64, STAGES = 6, SLAB = 24, GROUP = 8, TA = 0, TB = 0, EPI = 0),
+    (E = f16, O = f16, BM = 128, BN = 112, BK = 64, STAGES = 6, SLAB = 56, GROUP = 2, TA = 0, TB = 0, EPI = 0),
+    (E = bf16, O = bf16, BM = 128, BN = 112, BK = 64, STAGES = 6, SLAB = 56, GROUP = 2, TA = 0, TB = 0, EPI = 0),
     (E = f16, O = f16, BM = 128, BN = 128, BK = 64, STAGES = 6, SLAB = 64, GROUP = 16, TA = 0, TB = 0, EPI = 0),
     (E = bf16, O = bf16, BM = 128, BN = 128, BK = 64, STAGES = 6, SLAB = 64, GROUP = 16, TA = 0, TB = 0, EPI = 0),
-    (E = f16, O = f16, BM = 128, BN = 64, BK = 64, STAGES = 8, SLAB = 64, GROUP = 8, TA = 0, TB = 0, EPI = 0),
-    (E = bf16, O = bf16, BM = 128, BN = 64, BK = 64, STAGES = 8, SLAB = 64, GROUP = 8, TA = 0, TB = 0, EPI = 0),
+    (E = f16, O = f16, BM = 128, BN = 64, BK = 64, STAGES = 8, SLAB = 64, GROUP = 2, TA = 0, TB = 0, EPI = 0),
+    (E = bf16, O = bf16, BM = 128, BN = 64, BK = 64, STAGES = 8, SLAB = 64, GROUP = 2, TA = 0, TB = 0, EPI = 0),
     (E = f16, O = f16, BM = 128, BN = 256, BK = 64, STAGES = 4, SLAB = 64, GROUP = 12, TA = 1, TB = 0, EPI = 0),
     (E = bf16, O = bf16, BM = 128, BN = 256, BK = 64, STAGES = 4, SLAB = 64, GROUP = 12, TA = 1, TB = 0, EPI = 0),
     (E = f16, O = f16, BM = 128, BN = 256, BK = 64, STAGES = 4, SLAB = 64, GROUP = 12, TA = 0, TB = 1, EPI = 0),
@@ -70,8 +76,8 @@ pub fn hopper<
     beta: f32,
     activation: u32,
 ) {
-    // Two warpgroups of 64 rows; a step at least.
-    require!(BM == 128 && BN % SLAB == 0);
+    // Warpgroups of 64 rows; a step at least.
+    require!((BM == 128 || BM == 192) && BN % SLAB == 0);
     require!(a.dim(0) >= 1 && a.dim(1) >= 1 && b.dim(0) >= 1 && b.dim(1) >= 1);
     require!((TA == 0 && a.dim(0) == c.dim(0)) || (TA == 1 && a.dim(1) == c.dim(0)));
     require!((TB == 0 && b.dim(0) == c.dim(1)) || (TB == 1 && b.dim(1) == c.dim(1)));
@@ -87,20 +93,20 @@ pub fn hopper<
     );
     // Rows of an odd number of 16 bytes meet in no bank as they are.
     let out_s = Shared::<O>::stages(
-        4,
+        BM / 32,
         if SLAB * O::BYTES % 32 == 16 {
             Layout::row_major([64, SLAB])
         } else {
             Layout::k_major::<O>([64, SLAB])
         },
     );
-    let pipe = Pipeline::tma(STAGES, 2);
+    let pipe = Pipeline::tma(STAGES, BM / 64);
     let (rows, columns) = (c.dim(0).div_ceil(BM), c.dim(1).div_ceil(BN));
     let tiles = Tiles::persistent([rows, columns]).grouped(GROUP);
     let numbers = Tiles::persistent([rows * columns, 1]);
     let steps = if TA == 1 { a.dim(0) } else { a.dim(1) }.div_ceil(BK);
     if warpgroup_idx() == 0 {
-        set_registers(40);
+        set_registers(if BM == 192 { 32 } else { 40 });
         if elect_one() {
             let load = Load::tma();
             let fill = |m: usize, n: usize| {
@@ -129,15 +135,15 @@ pub fn hopper<
             }
         }
     } else {
-        set_registers(232);
-        let half = warpgroup_idx() - 1;
+        set_registers(if BM == 192 { 160 } else { 232 });
+        let band = warpgroup_idx() - 1;
         let gemm = Gemm::<E>::warpgroup(Warp::new(4, 1));
         let (store, bar) = (Store::tma(), Barrier::named(128));
         let left = |s: usize| {
             if TA == 1 {
-                a_s.stage(s).t().tile([BM / 2, BK], [half, 0])
+                a_s.stage(s).t().tile([64, BK], [band, 0])
             } else {
-                a_s.stage(s).tile([BM / 2, BK], [half, 0])
+                a_s.stage(s).tile([64, BK], [band, 0])
             }
         };
         let right = |s: usize| {
@@ -147,12 +153,12 @@ pub fn hopper<
                 b_s.stage(s)
             }
         };
-        let shape = [BM / 2, BN];
+        let shape = [64, BN];
         let mut leave = |sums: &Register<f32>, m: usize, n: usize| {
             #[unroll]
             for slab in 0..BN / SLAB {
-                let staged = out_s.stage(2 * half + slab % 2);
-                let at = [2 * m + half, n * (BN / SLAB) + slab];
+                let staged = out_s.stage(2 * band + slab % 2);
+                let at = [BM / 64 * m + band, n * (BN / SLAB) + slab];
                 stage_slab(&store, &bar, slab, staged, || {
                     let part = sums.tile([64, SLAB], [0, slab]);
                     if EPI == 1 {

@@ -192,6 +192,20 @@ mod tests {
             (4096, 11008, 4096, "hopper 128 x 256 x 64"),
             (8192, 8192, 8192, "hopper 128 x 224 x 64"),
             (8192, 8192, 512, "hopper 128 x 256 x 64"),
+            // Fewer or hardly more tiles than multiprocessors.
+            (1024, 1024, 8192, "hopper 128 x 64 x 64"),
+            (1536, 1536, 8192, "hopper 128 x 144 x 64"),
+            (2048, 2048, 8192, "hopper 128 x 256 x 64"),
+            (512, 4096, 4096, "hopper 128 x 128 x 64"),
+            (512, 2048, 8192, "hopper 128 x 64 x 64"),
+            (256, 4096, 4096, "hopper 128 x 64 x 64"),
+            (256, 8192, 8192, "hopper 128 x 128 x 64"),
+            (1280, 1280, 4096, "hopper 128 x 112 x 64"),
+            (3072, 3072, 4096, "hopper 192 x 192 x 64"),
+            (768, 3072, 8192, "hopper 128 x 144 x 64"),
+            (1024, 4096, 1024, "hopper 128 x 128 x 64"),
+            (384, 5120, 5120, "hopper 128 x 128 x 64"),
+            (64, 4096, 14336, "few 64 x 64 x 64"),
         ] {
             let choice = picked(m, n, k);
             assert_eq!(choice.parts, 1, "{m} x {n} x {k}");

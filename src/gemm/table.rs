@@ -60,6 +60,8 @@ pub(super) struct Asked<'d> {
     a: Lies,
     b: Lies,
     c: Lies,
+    /// Of operands and result.
+    bytes: usize,
     /// Rows without gaps everywhere.
     compact: bool,
     plain: bool,
@@ -89,6 +91,7 @@ impl<'d> Asked<'d> {
             a: Lies::of(a),
             b: Lies::of(b),
             c: Lies::of(c),
+            bytes: (a.len() + b.len()) * size_of::<E>() + c.len() * size_of::<O>(),
             compact: a.is_contiguous() && b.is_contiguous() && c.is_contiguous() && residual,
             plain: epilogue.is_plain(),
             own: epilogue.beta != 0.0 && epilogue.residual.is_none(),
@@ -187,10 +190,13 @@ pub(super) struct Takes {
     pub least: usize,
     /// Whole tiles only, and at least so many steps of K.
     pub whole: Option<usize>,
-    /// The rate while the result has at most 2^22 elements, if it is another.
+    /// The rate while everything together has at most [`SMALL`] bytes, if it is another.
     pub small_rate: f64,
     pub precision: Option<Precision>,
 }
+
+/// What stays in the second-level cache beside the lines that are written out.
+const SMALL: usize = 40 << 20;
 
 pub(super) const ALONG: Takes = Takes {
     lies: Some([Lies::Along, Lies::Along]),
@@ -321,8 +327,7 @@ impl<E: Element, O: Element> Row<E, O> {
 
     /// The square tiles are faster while it all fits the second-level cache.
     fn rate(&self, call: &Asked<'_>) -> f64 {
-        let small = call.m * call.n <= 1 << 22;
-        if small && self.takes.small_rate > 0.0 {
+        if call.bytes <= SMALL && self.takes.small_rate > 0.0 {
             self.takes.small_rate
         } else {
             self.rate

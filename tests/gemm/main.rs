@@ -10,6 +10,7 @@ mod orders;
 #[path = "../products/mod.rs"]
 mod products;
 mod uneven;
+mod widths;
 
 use products::{Call, run};
 use tiki::gemm::{Epilogue, GemmError, choose, product};
