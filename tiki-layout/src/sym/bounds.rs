@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::changes::Changes;
 use super::poly::{Atom, Monomial, Poly};
 
 /// Rounds of propagation: each lets a bound travel one relation further (`i <= n - 1`, `n <= N`, `N <= 4096`).
@@ -317,53 +318,5 @@ impl Bounds {
         p.terms.iter().fold(Interval::exactly(0), |sum, (m, c)| {
             sum.add(self.monomial(m).scale(*c))
         })
-    }
-}
-
-/// Which monomials' bounds have changed, and when: changes are counted.
-#[derive(Default)]
-struct Changes {
-    count: usize,
-    variables: Vec<usize>,
-    others: BTreeMap<Monomial, usize>,
-}
-
-impl Changes {
-    fn note(&mut self, m: &Monomial) {
-        self.count += 1;
-        if let [Atom::Var(v)] = m.as_slice() {
-            let v = *v as usize;
-            if self.variables.len() <= v {
-                self.variables.resize(v + 1, 0);
-            }
-            self.variables[v] = self.count;
-        } else {
-            self.others.insert(m.clone(), self.count);
-        }
-    }
-
-    /// Whether anything that the bounds of the terms are made of has changed in this turn or later.
-    fn since(&self, p: &Poly, turn: usize) -> bool {
-        p.terms.keys().any(|m| {
-            let other = || self.others.get(m).is_some_and(|at| *at >= turn);
-            m.iter().any(|atom| self.since_atom(atom, turn)) || !self.others.is_empty() && other()
-        })
-    }
-
-    fn since_atom(&self, atom: &Atom, turn: usize) -> bool {
-        let itself = || {
-            let alone = core::slice::from_ref(atom);
-            self.others.get(alone).is_some_and(|at| *at >= turn)
-        };
-        match atom {
-            Atom::Var(v) => self
-                .variables
-                .get(*v as usize)
-                .is_some_and(|at| *at >= turn),
-            Atom::Floor(p, _) => self.since(p, turn) || itself(),
-            Atom::Quotient(a, b) | Atom::Min(a, b) | Atom::Max(a, b) => {
-                self.since(a, turn) || self.since(b, turn) || itself()
-            }
-        }
     }
 }

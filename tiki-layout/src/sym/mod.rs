@@ -45,6 +45,7 @@
 //! ```
 
 mod bounds;
+mod changes;
 mod eliminate;
 mod error;
 mod example;
