@@ -11,8 +11,8 @@ timed by CUDA events with a buffer larger than the second-level cache rewritten 
 ratio is ours to the best anchor of the case, within a round; its interval is the distribution-free one of 95% for a
 median, from order statistics. `copy` is a device copy of as many bytes as the kernel reads and writes. Inputs are
 fresh random normals, outputs are filled with NaN before they are checked against float64, and a kernel that is wrong is
-not timed. While they are timed all candidates write outputs that the allocator gives at that call. `--all` times every
-instance found, not only the one that the table names.
+not timed. While they are timed all candidates but the copy and kernels with tensor maps write outputs that the allocator
+gives at that call. `--all` times every instance found, not only the one that the table names.
 """
 
 import argparse

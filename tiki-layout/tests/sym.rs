@@ -352,6 +352,17 @@ fn a_product_has_divisors_of_its_own() -> std::result::Result<(), SymError> {
     Ok(())
 }
 
+/// Two facts that tie a product to a value from both sides become a rule: what was settled before is fewer then.
+#[test]
+fn a_product_bounded_from_both_sides_is_a_rule() -> std::result::Result<(), SymError> {
+    let mut f = Facts::new();
+    let [a, b, n] = ["a", "b", "n"].map(|s| f.extent(s));
+    f.assume_le(a * b, n * 2)?;
+    f.assume_le(n * 2, a * b)?;
+    assert_eq!(f.eq(a * b, n * 2), Answer::Proven);
+    Ok(())
+}
+
 #[test]
 fn minima_are_split() -> std::result::Result<(), SymError> {
     let mut f = Facts::new();

@@ -35,12 +35,19 @@ impl<'a> Check<'a> {
         let Some(rank) = self.scalar_as(&call.arg(0), Num::Usize, call.at(0)) else {
             return Val::Poison;
         };
-        if rank.lo >= i128::from(blocks) {
-            let diag = self.error(
-                codes::BOUNDS,
-                call.at(0),
-                format!("block {} of a cluster of {blocks}", rank.lo),
+        // A rank beyond the cluster is an address of nobody, which no card reports.
+        if rank.hi >= i128::from(blocks) {
+            let which = if rank.lo == rank.hi {
+                format!("block {}", rank.lo)
+            } else {
+                format!("a block of {} to {}", rank.lo, rank.hi)
+            };
+            let text = format!("{which} of a cluster of {blocks}");
+            let help = format!(
+                "its blocks are 0 to {}: `% {blocks}` keeps a rank among them",
+                blocks - 1
             );
+            let diag = self.error(codes::BOUNDS, call.at(0), text).help(help);
             return self.refuse(diag);
         }
         s.block = Some(self.narrow(&rank, call.at(0)));

@@ -12,13 +12,53 @@
 
 use super::cells::Cells;
 use super::conflict::verb;
-use super::track_shared::{Access, Kind, Walk};
+use super::track_shared::{Access, Active, Kind, Walk};
 use crate::diag::{Diag, codes};
 use std::rc::Rc;
 
+impl Access {
+    /// What makes a read defined.
+    pub(super) fn written_first(&self) -> &'static str {
+        if self.peer {
+            "write all of it before, then let the cluster meet: `cluster_sync();`"
+        } else {
+            "write all of it before, then meet: `sync_block();`"
+        }
+    }
+}
+
 impl Walk<'_, '_> {
+    /// The cluster meets, if all threads are here; else it is not followed who met whom, and the block did not. Copies under
+    /// way are not done by it.
+    pub(super) fn meet_cluster(&mut self, here: &Active) {
+        if here.uniform {
+            self.across.retain(|a| a.group.is_some());
+            self.pending.retain(|a| a.group.is_some());
+        } else {
+            self.across.iter_mut().for_each(|a| a.some_met = true);
+        }
+    }
+
+    /// Takes back what a meeting ended that may not have been: in a loop that may not run.
+    pub(super) fn keep_across(&mut self, before: Vec<Access>) {
+        let same = |a: &Access, b: &Access| {
+            (a.alloc, a.span, a.peer) == (b.alloc, b.span, b.peer) && a.kind == b.kind
+        };
+        for a in before {
+            if !self.across.iter().any(|b| same(&a, b)) {
+                self.across.push(a);
+            }
+        }
+    }
+
     /// Holds an access against those of other blocks since the cluster last met.
     pub(super) fn meet_peers(&mut self, a: &Access, name: &str) {
+        if a.peer && self.beside.contains(&a.alloc) {
+            let text = format!(
+                "whether what another block's `{name}` is filled with or read by, beside its threads, is done"
+            );
+            self.unproven.add(a.span, text);
+        }
         let lives = self.lives(a.alloc);
         for old in &self.across {
             let same = old.alloc == a.alloc || lives.contains(&old.alloc);
@@ -37,7 +77,7 @@ impl Walk<'_, '_> {
             };
             match meets {
                 Some(false) => {}
-                Some(true) if old.exact && a.exact => {
+                Some(true) if old.exact && a.exact && !old.some_met => {
                     let message = if a.peer {
                         format!(
                             "`{name}` is read in another block here, which may not have written it"
@@ -70,7 +110,7 @@ impl Walk<'_, '_> {
         let text = format!(
             "`{name}` is read in another block here, which may be over: its memory goes with it"
         );
-        if read.exact {
+        if read.exact && !read.some_met {
             let diag = Diag::error(codes::RACE, read.span, text)
                 .help("let the cluster meet before the kernel ends: `cluster_sync();`");
             self.sink.push(diag);

@@ -173,10 +173,8 @@ impl<'a> Walk<'a, '_> {
             }
             StmtKind::Set(var, _) => self.eval.assign(*var),
             StmtKind::Barrier(Barrier::Block) => self.pending.retain(|a| a.group.is_some()),
-            StmtKind::Async(Async::ClusterBarrier) => {
-                self.across.clear();
-                self.pending.retain(|a| a.group.is_some());
-            }
+            StmtKind::Async(Async::ClusterBarrier) => self.meet_cluster(here),
+            StmtKind::Return => self.leave_peers(),
             StmtKind::Async(a) => self.asynchronous(a, span, here),
             StmtKind::Barrier(Barrier::Warp) => {
                 self.pending.iter_mut().for_each(|a| a.warp_met = true)
@@ -246,12 +244,14 @@ impl<'a> Walk<'a, '_> {
         };
         let both = table.is_some();
         let (before, base) = (self.pending.clone(), self.written.clone());
+        let across = self.across.clone();
         self.block(then, &side(true));
         let after = self.written.clone();
-        let mut rest = Vec::new();
+        let (mut rest, mut beyond) = (Vec::new(), Vec::new());
         if same && !both {
             // Only one side runs.
             rest = std::mem::replace(&mut self.pending, before);
+            beyond = std::mem::replace(&mut self.across, across);
         }
         if !both {
             for (w, b) in self.written.iter_mut().zip(base) {
@@ -260,6 +260,7 @@ impl<'a> Walk<'a, '_> {
         }
         self.block(otherwise, &side(false));
         self.pending.extend(rest);
+        self.across.extend(beyond);
         if !both {
             for (w, a) in self.written.iter_mut().zip(after) {
                 w.must.keep(&a.must);
@@ -281,7 +282,7 @@ impl<'a> Walk<'a, '_> {
     }
 
     fn around(&mut self, index: Option<Value>, bodies: &[&'a Block], runs: bool, here: &Active) {
-        let before = self.written.clone();
+        let (before, across) = (self.written.clone(), self.across.clone());
         for round in 0..2 {
             for body in bodies {
                 if round > 0 {
@@ -296,6 +297,7 @@ impl<'a> Walk<'a, '_> {
             for (w, b) in self.written.iter_mut().zip(before) {
                 w.must = b.must;
             }
+            self.keep_across(across);
         }
         for body in bodies {
             self.set_in(body);
@@ -312,7 +314,7 @@ impl<'a> Walk<'a, '_> {
             Async::CommitCopies => self.groups += 1,
             Async::WaitCopies(newest) => {
                 let done = self.groups.saturating_sub(*newest);
-                for p in &mut self.pending {
+                for p in self.pending.iter_mut().chain(&mut self.across) {
                     if p.group.is_some_and(|g| g < done) {
                         p.group = None;
                     }
@@ -578,7 +580,7 @@ impl<'a> Walk<'a, '_> {
             );
             if let Some((t, at)) = undefined {
                 diag = diag.label(format!("thread {t} reads element {at}"));
-                diag = diag.help("write all of it before, then meet: `sync_block();`");
+                diag = diag.help(a.written_first());
             }
             if let Some((span, by)) = w.ended {
                 let taken = &self.kernel.shared[by].name;

@@ -405,7 +405,8 @@ impl Facts {
             }
             new = 0;
         }
-        self.find_witnesses(new);
+        // Where a pair of relations became a rule, what was settled is not any more.
+        self.find_witnesses(new.min(self.settled));
         Ok(!self.witnesses.is_empty() || !self.contradictory())
     }
 

@@ -177,7 +177,7 @@ pub(crate) fn compile_all(
     let refused = errors().any(|d| d.code < SHARED_LIMIT);
     if let Some(failure) = &dumper.failure {
         failed = true;
-        messages.extend(report::error((span, span), &format!("[TK099] {failure}")));
+        messages.extend(report::error((span, span), &format!("[TK099] {failure}\n  = help: see what the environment asks for: `TIKI_DUMP`, `TIKI_DUMP_DIR`, `TIKI_OVERRIDE`")));
     }
     Compiled {
         outputs: if failed { Vec::new() } else { outputs },
