@@ -45,6 +45,7 @@ impl Offsets {
         keys: Option<&[u32]>,
     ) -> Result<Offsets, AttentionError> {
         let of_keys = keys.unwrap_or(queries);
+        alike("queries", &[queries.len()], &[queries.len().max(1)])?;
         alike("keys", &[of_keys.len()], &[queries.len()])?;
         are_offsets("queries", queries, q.dim(2))?;
         are_offsets("keys", of_keys, k.dim(2))?;

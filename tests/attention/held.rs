@@ -111,6 +111,8 @@ fn offsets_are_held_to_what_they_must_be() {
         let error = attention::forward_packed(&stream, &q, &k, &k, sequences, &plain).unwrap_err();
         assert_eq!(error.to_string(), said);
     }
-    let none = attention::Offsets::new(&q, &k, &[], None).unwrap_err();
-    assert_eq!(none.to_string(), "`keys` has shape [0]; it must be [1]");
+    for keys in [None, Some(&[0][..])] {
+        let none = attention::Offsets::new(&q, &k, &[], keys).unwrap_err();
+        assert_eq!(none.to_string(), "`queries` has shape [0]; it must be [1]");
+    }
 }
