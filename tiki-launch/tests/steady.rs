@@ -35,8 +35,10 @@ fn rounds_of_a_loop_allocate_nothing() {
         // What is known of a kernel's text is found when it first runs with all checks.
         allocations(1);
         // Lists of a warp's parts reach their size when its first turns end.
-        let (few, many) = (allocations(1000), allocations(3000));
+        // The test's harness, in a thread of its own, may allocate meanwhile: that only adds, so the least of three counts.
+        let least = |rounds| (0..3).map(|_| allocations(rounds)).min();
+        let (few, many) = (least(1000), least(3000));
         assert_eq!(few, many, "{checks:?}: for 1000 rounds and for 3000");
-        assert!(few > 0);
+        assert!(few > Some(0));
     }
 }
