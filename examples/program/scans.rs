@@ -64,9 +64,9 @@ pub fn recurrences<const R: usize>(
     println!(
         "{}: {} of {steps} steps, at most {furthest:.1e} off",
         device.name(),
-        match b.len().checked_div(steps) {
-            Some(1) => "a recurrence".into(),
-            rows => format!("{} recurrences", rows.unwrap_or(0)),
+        match b.len() / steps.max(1) {
+            1 => "a recurrence".into(),
+            rows => format!("{rows} recurrences"),
         }
     );
     println!("{report}");

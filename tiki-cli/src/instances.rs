@@ -27,9 +27,13 @@ impl Pick {
     /// The kernel, and its instances that were asked for.
     pub fn find(&self) -> Result<(Kernel, Vec<Instance>)> {
         let kernel = self.folder.kernel(&self.kernel)?;
-        let values = values(&self.set)?;
-        let instances = select(&kernel, &values)?;
+        let instances = self.of(&kernel)?;
         Ok((kernel, instances))
+    }
+
+    /// The instances of this kernel that were asked for.
+    pub fn of(&self, kernel: &Kernel) -> Result<Vec<Instance>> {
+        select(kernel, &values(&self.set)?)
     }
 }
 

@@ -102,11 +102,16 @@ pub fn explain(args: &Explain, out: &mut Out) -> Result<()> {
         out.say(meaning.value(), || meaning.lines());
         return Ok(());
     }
-    let found = args.pick.find();
-    if let (Err(_), true) = (&found, codes::is_code(&args.pick.kernel)) {
-        return Err(codes::no_code(&args.pick.kernel));
-    }
-    let (kernel, instances) = found?;
+    let word = &args.pick.kernel;
+    let kernel = args.pick.folder.kernel(word);
+    let kernel = kernel.map_err(|e| {
+        if codes::is_code(word) {
+            codes::no_code(word)
+        } else {
+            e
+        }
+    })?;
+    let instances = args.pick.of(&kernel)?;
     let places = &kernel.program.places;
     let (mut values, mut text) = (Vec::new(), String::new());
     for instance in &instances {

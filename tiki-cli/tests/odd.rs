@@ -117,6 +117,27 @@ fn bounds_of_a_type_hold_on_the_command_line() {
     assert_eq!(said.status.code(), Some(0), "{said:?}");
 }
 
+/// A kernel may be named as codes are: what is wrong beside its name is told as of any other.
+#[test]
+fn a_kernel_named_like_a_code_is_a_kernel() {
+    let folder = with_kernel("named_like_a_code");
+    let file = folder.join("target/tiki/library/scaled.ast");
+    let own = std::fs::read_to_string(&file).expect("read");
+    let renamed = own.replace("scaled", "k1");
+    assert_ne!(own, renamed);
+    std::fs::write(&file, renamed).expect("written");
+    let said = tiki(&["explain", "k1"], &folder);
+    assert_eq!(said.status.code(), Some(0), "{said:?}");
+    let said = tiki(&["explain", "k1", "--set", "Q=1"], &folder);
+    assert_eq!(said.status.code(), Some(2), "{said:?}");
+    assert!(text(&said.stderr).contains("`Q`"), "{said:?}");
+    let said = tiki(&["explain", "k2"], &folder);
+    assert!(
+        text(&said.stderr).contains("no code and no kernel `k2`"),
+        "{said:?}"
+    );
+}
+
 /// A kernel whose text is another version's is there: the command says why it does not show it.
 #[test]
 fn a_kernel_of_another_version_is_told_by_its_name() {
